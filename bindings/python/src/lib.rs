@@ -9,6 +9,7 @@ mod error;
 mod evaluate;
 mod gym;
 mod listing;
+mod many;
 mod remy;
 mod reproduce;
 mod run;
@@ -32,6 +33,8 @@ mod _native {
     use super::gym::PyEnvironments;
     #[pymodule_export]
     use super::listing::{queues, scenario_keys, schemes, traces};
+    #[pymodule_export]
+    use super::many::{run_many, scenario_with_values, table_of_outcomes};
     #[pymodule_export]
     use super::remy::{PyRuleTable, evaluate_network, evaluate_on, rule_tables};
     #[pymodule_export]

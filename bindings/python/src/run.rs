@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Reasons to end work early: a signal, or an exception in Python code that the work calls.
 #[derive(Debug, Default)]
 pub(crate) struct RunControl {
+    /// Work of which this is a part: it ends this part, too, and interrupts the Python code of all parts.
+    whole: Option<Arc<RunControl>>,
     stopped: AtomicBool,
     /// Python's numbers of the threads that run Python code called by the work.
     calling_threads: Mutex<Vec<u64>>,
@@ -25,6 +27,16 @@ pub(crate) struct RunControl {
 }
 
 impl RunControl {
+    /// Returns the control of a part of the work. An exception in the Python code of a part ends only this part.
+    pub(crate) fn within(whole: &Arc<RunControl>) -> RunControl {
+        RunControl { whole: Some(Arc::clone(whole)), ..RunControl::default() }
+    }
+
+    /// Returns the first exception in Python code, once.
+    pub(crate) fn take_exception(&self) -> Option<PyErr> {
+        lock(&self.exception).take()
+    }
+
     /// Requests the end of the work.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
@@ -33,6 +45,7 @@ impl RunControl {
     /// True until the end is requested.
     pub(crate) fn go_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
+            && self.whole.as_ref().is_none_or(|whole| whole.go_on())
     }
 
     /// Requests the end of the work because Python code has raised an exception. Keeps the first
@@ -45,7 +58,8 @@ impl RunControl {
     /// Calls Python code from the work, so that a signal can interrupt it.
     pub(crate) fn call_python<T>(&self, call: impl FnOnce(Python<'_>) -> T) -> T {
         Python::attach(|py| {
-            let _registered = RegisteredCall::new(py, &self.calling_threads);
+            let threads = &self.whole.as_deref().unwrap_or(self).calling_threads;
+            let _registered = RegisteredCall::new(py, threads);
             call(py)
         })
     }
@@ -148,7 +162,7 @@ pub(crate) fn run_interruptibly<T: Send>(
             }
         })
     });
-    let exception = lock(&control.exception).take();
+    let exception = control.take_exception();
     match (interrupt, exception) {
         (Some(interrupt), Some(exception)) => {
             if exception.is_instance_of::<PyKeyboardInterrupt>(py) {

@@ -25,7 +25,7 @@ use crate::table::PyTable;
 /// A scenario that was parsed and checked.
 #[pyclass(frozen, name = "Scenario", module = "paceline._native")]
 pub(crate) struct PyScenario {
-    scenario: Arc<scenario::Scenario>,
+    pub(crate) scenario: Arc<scenario::Scenario>,
     /// The controllers in Python to which it refers.
     controllers: Option<Py<PyDict>>,
 }
@@ -33,6 +33,15 @@ pub(crate) struct PyScenario {
 impl PyScenario {
     fn names(&self, py: Python<'_>, control: &Arc<RunControl>) -> PyResult<Names> {
         names_with_controllers(self.controllers.as_ref().map(|all| all.bind(py)), control)
+    }
+
+    /// Returns the names with its controllers in Python; `None` if it has none.
+    pub(crate) fn own_names(
+        &self,
+        py: Python<'_>,
+        control: &Arc<RunControl>,
+    ) -> PyResult<Option<Names>> {
+        self.controllers.as_ref().map(|_| self.names(py, control)).transpose()
     }
 }
 
@@ -177,6 +186,16 @@ struct RunRow {
 }
 
 impl PyOutcome {
+    /// `runs` has at least one run.
+    pub(crate) fn new(scenario: Arc<scenario::Scenario>, runs: Vec<(Run, Outcome)>) -> PyOutcome {
+        PyOutcome { scenario, runs }
+    }
+
+    /// Returns all runs.
+    pub(crate) fn all_runs(&self) -> &[(Run, Outcome)] {
+        &self.runs
+    }
+
     /// Returns the first run, whose links and flows are shown over time.
     fn first(&self) -> &Outcome {
         &self.runs[0].1

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, ListArray, RecordBatch, RecordBatchIterator,
-    RecordBatchOptions, StringArray, StructArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch,
+    RecordBatchIterator, RecordBatchOptions, StringArray, StructArray, UInt64Array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Field, Fields, Schema};
+use paceline_sweep::Values;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -66,6 +67,23 @@ impl PyTable {
             (name, array)
         };
         PyTable::from_columns(columns.into_iter().map(column).collect(), rows)
+    }
+
+    /// Returns the table of a sweep, whose columns have equal types in all tables.
+    ///
+    /// # Errors
+    /// The columns have different lengths.
+    pub(crate) fn of_sweep(table: paceline_sweep::Table) -> PyResult<PyTable> {
+        let rows = table.rows();
+        let column = |column: paceline_sweep::Column| {
+            let array: ArrayRef = match column.values {
+                Values::Whole(values) => Arc::new(Int64Array::from(values)),
+                Values::Number(values) => Arc::new(Float64Array::from(values)),
+                Values::Text(values) => Arc::new(StringArray::from(values)),
+            };
+            (column.name, array)
+        };
+        PyTable::from_columns(table.columns.into_iter().map(column).collect(), rows)
     }
 
     fn from_columns(columns: Vec<(String, ArrayRef)>, rows: usize) -> PyResult<PyTable> {
@@ -238,6 +256,9 @@ fn cell<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Bound<'
         return array.value(row).into_bound_py_any(py);
     }
     if let Some(array) = array.as_primitive_opt::<UInt64Type>() {
+        return array.value(row).into_bound_py_any(py);
+    }
+    if let Some(array) = array.as_primitive_opt::<Int64Type>() {
         return array.value(row).into_bound_py_any(py);
     }
     if let Some(array) = array.as_boolean_opt() {

@@ -39,10 +39,21 @@ fn figures() -> impl Iterator<Item = (&'static str, Part, String)> {
     })
 }
 
+/// Returns the name of a swept key's column: `grid.seed` if each table has a column `seed` of another meaning.
+fn key_column(key: &str) -> String {
+    let is_fixed = key == JOB || FIXED.iter().any(|(name, _)| *name == key);
+    if is_fixed || figures().any(|(.., name)| name == key) {
+        format!("grid.{key}")
+    } else {
+        key.into()
+    }
+}
+
 /// Returns the empty table of a sweep. Swept keys have the type that all their values share, else they are texts.
 pub(crate) fn empty(grid: &Grid) -> Table {
     let column = |name: &str, kind| Column { name: name.into(), values: Values::none(kind) };
-    let keys = grid.keys().enumerate().map(|(at, name)| column(name, kind(grid.of_key(at))));
+    let keys = grid.keys().map(key_column).enumerate();
+    let keys = keys.map(|(at, name)| column(&name, kind(grid.of_key(at))));
     let figures = figures().map(|(.., name)| column(&name, Kind::Number));
     let fixed = FIXED.iter().map(|(name, kind)| column(name, *kind));
     let columns = [column(JOB, Kind::Whole)].into_iter().chain(keys).chain(fixed).chain(figures);

@@ -140,3 +140,16 @@ fn a_shard_does_not_read_the_scenarios_of_others() {
     // 400,000 combinations, of which the shard has four.
     assert_eq!(make(&grid(&text), "7/100000", &folder), (0, 4));
 }
+
+#[test]
+fn a_swept_key_that_every_table_has_gets_a_column_of_its_own() {
+    let text = SWEEP.replace("\"link.rate\" = [\"4Mbps\", \"8Mbps\"]", "seed = [7, 8]");
+    let folder = Folder::new("seeds");
+    make(&grid(&text), "1/1", &folder);
+    let (table, _) = merge(&folder.0).expect("a table");
+    let mut names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+    let Some(Values::Whole(swept)) = table.column("grid.seed") else { panic!("{names:?}") };
+    assert!(swept.iter().all(|seed| matches!(seed, Some(7 | 8))));
+}

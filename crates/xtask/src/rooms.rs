@@ -104,6 +104,7 @@ pub const ROOMS: &[Room] = &[
             "requests",
             "schemes",
             "sim",
+            "sweep",
             "tasks",
             "trace",
         ],

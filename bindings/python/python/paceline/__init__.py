@@ -16,6 +16,7 @@ from .errors import PacelineError, RunError, ScenarioError
 from .evaluation import Evaluation, evaluate
 from .frame import Frame, Plot
 from .listing import queues, scenario_keys, schemes, traces
+from .many import grid, run_many
 from .reproduction import Reproduction, claims, reproduce
 from .scenario import Outcome, Scenario, run
 
@@ -38,10 +39,12 @@ __all__ = [
     "claims",
     "compare",
     "evaluate",
+    "grid",
     "queues",
     "remy",
     "reproduce",
     "run",
+    "run_many",
     "scenario_keys",
     "schemes",
     "traces",

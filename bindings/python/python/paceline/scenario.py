@@ -13,6 +13,9 @@ from .frame import Frame, Plot, html_table
 
 __all__ = ["Outcome", "Scenario", "run"]
 
+#: A value of a label: what distinguishes a scenario in the table of a sweep.
+Label = "str | int | float | bool"
+
 _Parsed = tuple[str, str, "str | None", "dict[str, type[Controller]]", "dict[str, Any]"]
 
 
@@ -73,6 +76,7 @@ class Scenario:
         self._parsed: _Parsed = (text, file, folder, controllers, changes or {})
         native = _native.Scenario.parse(text, file, folder, controllers or None)
         self._native = _with_changes(native, changes) if changes else native
+        self._labels: dict[str, Label] = {}
 
     @classmethod
     def from_toml(
@@ -133,9 +137,11 @@ class Scenario:
         bin: _units.Time | None = None,
         runs: int | None = None,
         spread: _units.Time | None = None,
+        labels: Mapping[str, Label] | None = None,
     ) -> Scenario:
         """Returns a copy with another seed, duration, warm-up or length of recorded bins, or other runs:
         their number, and the offset up to which they start (``"trace"`` for any in the recordings).
+        ``labels`` are added to its :attr:`labels`.
 
         >>> import paceline
         >>> scenario = paceline.Scenario([{"name": "link", "rate": "1Mbps"}], [{"scheme": "cubic"}])
@@ -156,7 +162,14 @@ class Scenario:
         changes = {**before, **{name: v for name, v in changes.items() if v is not None}}
         new._parsed = (*parsed, changes)  # type: ignore[assignment]
         new._native = _with_changes(self._native, changes)
+        new._labels = {**self._labels, **_checked_labels(labels or {})}
         return new
+
+    @property
+    def labels(self) -> dict[str, Label]:
+        """Values by name that are columns in the table of :func:`paceline.cluster.sweep`.
+        :func:`paceline.grid` sets those of the swept keys, and :meth:`replace` any. They change no run."""
+        return dict(self._labels)
 
     @property
     def name(self) -> str:
@@ -214,7 +227,7 @@ class Scenario:
         return Outcome(self._native.run(number=number, threads=1))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle_scenario, self._parsed
+        return _unpickle_scenario, (*self._parsed, self._labels)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.duration_s:g} s, seed {self.seed}>"
@@ -226,10 +239,22 @@ def _unpickle_scenario(
     folder: str | None,
     controllers: dict[str, type[Controller]],
     changes: dict[str, Any],
+    labels: dict[str, Label],
 ) -> Scenario:
     scenario = Scenario.__new__(Scenario)
     scenario._read(text, file, folder, controllers, changes)
+    scenario._labels = labels
     return scenario
+
+
+def _checked_labels(labels: Mapping[str, Label]) -> dict[str, Label]:
+    checked = {}
+    for name, value in labels.items():
+        value = _units.plain(value)
+        if not isinstance(name, str) or not isinstance(value, (str, int, float)):
+            raise TypeError(f"labels[{name!r}]: expected a text, a number or a truth value by name, not {value!r}")
+        checked[name] = value
+    return checked
 
 
 def _with_changes(native: _native.Scenario, changes: Mapping[str, Any]) -> _native.Scenario:

@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site book page-frames python wheel wheel-test tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -39,6 +39,11 @@ wheel: setup
 wheel-test: wheel
 	tests/python.sh wheel-test
 
+## Wheels for all Linux distributions since 2014 (manylinux2014), for x86-64 and ARM, in target/wheels.
+## zig, which pip installs, links them; MACHINES=aarch64 makes one of them.
+wheels: setup
+	tests/python.sh wheels
+
 ## rustfmt, clippy and the documentation, warnings denied.
 lint: style rustdoc
 
@@ -54,12 +59,19 @@ style: setup
 bench: build
 	$(PROGRAM) bench --instructions
 
-## Builds a Debian package and an OCI image in target/dist: docs/installing.md.
+## Builds a Debian package and an OCI image in target/dist, with their checksums: docs/installing.md.
 DIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
+	@packaging/checksums.sh $(DIST)
+
+## Builds an image of Dask workers, with the program, Python and the wheel, in target/dist: docs/python.md.
+python-image: build wheel
+	@mkdir -p $(DIST)
+	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && packaging/oci.sh $$package $(DIST) $(TARGET)/wheels/*.whl
+	@packaging/checksums.sh $(DIST)
 
 ## Runs the tests in real time twenty times beside 0, 4 and 12 busy processes: hours. As root.
 loads: setup-tests

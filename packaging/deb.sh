@@ -2,7 +2,8 @@
 # Builds a Debian package of a built program: packaging/deb.sh PROGRAM OUTPUT-FOLDER
 #
 # Contents: the program, a manual page for each command, completions for bash, zsh and fish, systemd
-# units for the tunnel, recv, programs in the kernel and routers, examples in /etc/paceline, licences and the list of changes.
+# units for the tunnel, recv, programs in the kernel and routers, examples in /etc/paceline, documents, the
+# list of changes, and the licences of all packages that the program is linked with.
 # dpkg-shlibdeps derives the dependencies from the program, so the package suits the release of
 # Debian or Ubuntu on which it is built.
 set -euo pipefail
@@ -40,7 +41,11 @@ done
   printf 'The programs for the kernel inside it are under the MIT licence or the GPL.\n\n'
   cat LICENSE-MIT
   printf '\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n'
+  printf '\nThe packages that the program is linked with, and their licences: third-party-licenses.txt.gz in this folder.\n'
 } | install -D -m 644 /dev/stdin "$doc/copyright"
+${CARGO:-cargo} run --locked --quiet -p paceline-xtask --no-default-features -- \
+  licenses paceline-cli "$tree/licenses.txt" --features paceline-cli/bpf >/dev/null
+gzip -9nc "$tree/licenses.txt" | install -D -m 644 /dev/stdin "$doc/third-party-licenses.txt.gz"
 gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/CHANGELOG.md.gz"
 # In Debian's format, which Debian's tools read (Debian policy 12.7).
 printf 'paceline (%s) unstable; urgency=medium\n\n  * Changes: CHANGELOG.md.gz in this folder.\n\n -- %s  %s\n' \
@@ -52,7 +57,9 @@ if [ -e "$site/index.html" ]; then
   cp -r "$site" "$root/usr/share/paceline/site"
 fi
 mkdir -p "$doc/examples"
-cp -r scenarios "$doc/examples/"
+cp -r scenarios examples/cluster "$doc/examples/"
+cp -r docs "$doc/"
+find "$doc" -type d -exec chmod 755 {} + && find "$doc/docs" -type f -exec chmod 644 {} +
 
 # dpkg-shlibdeps must run inside a source package.
 mkdir "$tree/debian"

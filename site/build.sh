@@ -28,3 +28,6 @@ if ! cmp -s package-lock.json node_modules/.paceline-lock; then
 fi
 npx --no-install tsc --noEmit
 npx --no-install vite build --logLevel warn --outDir "$out" --emptyOutDir
+cd ..
+${CARGO:-cargo} run --locked --quiet -p paceline-xtask --profile "$host" -- \
+  licenses paceline-web "$out/licenses.txt" --target wasm32-unknown-unknown

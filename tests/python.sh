@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Builds and tests the Python package. `tests/python.sh test` builds it with the profile of tests
 # and tests it; `wheel` leaves one wheel in target/wheels; `wheel-test` installs this wheel into a
-# fresh virtual environment and runs the quick-start notebook. Packages come from the Python Package
-# Index, with the versions in bindings/python/requirements-test.txt, into target/python.
+# fresh virtual environment and runs the quick-start notebook; `wheels` leaves wheels for all Linux
+# distributions since 2014 (manylinux2014), for x86-64 and ARM, in target/wheels: zig links them with
+# glibc 2.17. Packages come from the Python Package Index, with the versions in
+# bindings/python/requirements-test.txt, into target/python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
@@ -42,11 +44,39 @@ prepare() {
   echo "$wanted" >"$environment/wanted"
 }
 
-# Builds a wheel with the given cargo profile into the given folder, which then has no other file.
+# Builds a wheel with the given cargo profile into the given folder. The wheel has the licences of all
+# packages that it is linked with; further arguments are those of maturin.
 build() {
-  rm -rf "$2"
-  mkdir -p "$2"
-  "$environment/bin/maturin" build -q --locked --profile "$1" -m $package/Cargo.toml -o "$2"
+  local profile=$1 folder=$2
+  shift 2
+  mkdir -p "$folder"
+  "${CARGO:-cargo}" run --locked --quiet -p paceline-xtask --no-default-features -- \
+    licenses paceline-python $package/THIRD-PARTY-LICENSES.txt >/dev/null
+  "$environment/bin/maturin" build -q --locked --profile "$profile" -m $package/Cargo.toml -o "$folder" "$@"
+}
+
+# Builds a wheel for each kind of processor, and has auditwheel read from which glibc on it runs.
+build_portable() {
+  local machine shown
+  "$environment/bin/pip" install -q --disable-pip-version-check -r $package/requirements-wheels.txt
+  for machine in ${MACHINES:-x86_64 aarch64}; do
+    rustup target add "$machine-unknown-linux-gnu" >/dev/null 2>&1 || {
+      [ -d "$(rustc --print sysroot)/lib/rustlib/$machine-unknown-linux-gnu" ] || {
+        echo "Rust's target $machine-unknown-linux-gnu cannot be installed: rustup target add" >&2
+        return 1
+      }
+    }
+    PATH=$environment/bin:$PATH build "$1" "$2" --zig --compatibility manylinux2014 --target "$machine-unknown-linux-gnu"
+    shown=$("$environment/bin/auditwheel" show "$2"/*manylinux2014_"$machine".whl)
+    case $shown in
+    *"\"manylinux_2_17_$machine\""* | *"\"manylinux2014_$machine\""*) ;;
+    *)
+      echo "$shown" >&2
+      echo "the wheel for $machine needs a newer glibc than 2.17" >&2
+      return 1
+      ;;
+    esac
+  done
 }
 
 # Installs the wheel of a folder into a virtual environment.
@@ -76,20 +106,27 @@ prepare || {
 }
 case ${1:-test} in
 test)
+  rm -rf "$target/python/wheels"
   build dev "$target/python/wheels"
   fresh "$target/python/wheels"
   install "$environment" "$target/python/wheels"
   "$environment/bin/python" -m pytest -c $package/pyproject.toml $package/tests
   ;;
 wheel)
+  rm -rf "$target/wheels"
   build release "$target/wheels"
+  ls "$target"/wheels/*.whl
+  ;;
+wheels)
+  rm -rf "$target/wheels"
+  build_portable release "$target/wheels"
   ls "$target"/wheels/*.whl
   ;;
 wheel-test)
   fresh "$target/wheels"
   ;;
 *)
-  echo "usage: $0 test|wheel|wheel-test" >&2
+  echo "usage: $0 test|wheel|wheel-test|wheels" >&2
   exit 2
   ;;
 esac

@@ -6,6 +6,8 @@
 - Steps of `paceline.gym` per second of processor time, with 64 environments on one thread, for random
   actions and for actions that keep the rate near the link's.
 - Efficiency of a sweep on Dask: the time with one worker, divided by twice the time with two.
+- 500 runs of 10 s: a loop, `run_many` on two threads, and a sweep on two workers of Dask. The processor time of the
+  loop is divided by that of workers, scheduler and caller.
 
 It also prints the machine's load.
 """
@@ -113,6 +115,38 @@ def efficiency(runs: int = 48, repeats: int = 3) -> None:
     )
 
 
+def short_runs(runs: int = 500, repeats: int = 3) -> None:
+    """Compares ways to make many short runs."""
+    from distributed import Client, LocalCluster
+
+    from paceline.cluster import sweep
+
+    base = paceline.Scenario([{"name": "link", "rate": "12Mbps"}], [{"scheme": "cubic"}], "10s")
+    scenarios = [base.replace(seed=seed) for seed in range(runs)]
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as local, Client(local) as client:
+        sweep(scenarios[:8], client)
+        for _ in range(repeats):
+            before, used = time.monotonic(), time.process_time()
+            expected = [scenario.run(threads=1).digest for scenario in scenarios]
+            loop, loop_used = time.monotonic() - before, time.process_time() - used
+            before = time.monotonic()
+            outcomes = paceline.run_many(scenarios, threads=2)
+            many = time.monotonic() - before
+            workers = sum(client.run(time.process_time).values())
+            before, used = time.monotonic(), time.process_time()
+            result = sweep(scenarios, client)
+            swept, here = time.monotonic() - before, time.process_time() - used
+            workers = sum(client.run(time.process_time).values()) - workers
+            assert result.digests == expected == [outcome.digest for outcome in outcomes]
+            print(
+                f"{runs} runs of 10 s: loop {loop:.2f} s, run_many {many:.2f} s, Dask {swept:.2f} s; CPU s: loop "
+                f"{loop_used:.2f}, workers {workers:.2f}, scheduler and caller {here:.2f}: "
+                f"{loop_used / (workers + here):.2f}"
+            )
+
+
 if __name__ == "__main__":
     load = lambda: " ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"{os.cpu_count()} cores, load {load()}")
@@ -121,4 +155,5 @@ if __name__ == "__main__":
     steps()
     print(f"load {load()}")
     efficiency()
+    short_runs()
     print(f"load {load()}")

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use paceline_xtask::api;
+use paceline_xtask::{api, licenses};
 
 const USAGE: &str = "\
 usage: paceline-xtask COMMAND
@@ -12,12 +12,29 @@ usage: paceline-xtask COMMAND
   documents FOLDER [--summaries]
                        writes the documents that are made from sources and measured figures to FOLDER, with
                        --summaries also their summaries to docs (`make docs`)
+  licenses CRATE FILE [--target TRIPLE] [--features FEATURES]
+                       writes the licences of the packages that are linked into a crate to FILE
 ";
 
 fn run(args: &[&str]) -> Result<String, String> {
     match args {
         ["api", folder, file] => {
             api::write(Path::new(folder), Path::new(file))?;
+            Ok(format!("wrote {file}\n"))
+        }
+        ["licenses", name, file, options @ ..] => {
+            let (mut target, mut features) = (None, "");
+            for pair in options.chunks(2) {
+                match pair {
+                    ["--target", triple] => target = Some((*triple).to_string()),
+                    ["--features", several] => features = several,
+                    _ => return Err(USAGE.to_string()),
+                }
+            }
+            let target = target.map_or_else(licenses::host, Ok)?;
+            let features: Vec<&str> = features.split(',').filter(|one| !one.is_empty()).collect();
+            let text = licenses::written(&licenses::linked(name, &target, &features)?)?;
+            std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))?;
             Ok(format!("wrote {file}\n"))
         }
         #[cfg(feature = "documents")]

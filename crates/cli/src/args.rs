@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 use std::path::Path;
 use std::time::Duration;
 
-use paceline_cc::{Halves, ParamValue, Span, Spec, SpecError};
+use paceline_cc::{Halves, ParamValue, SchemeSpec, Span, Spec, SpecError};
 use paceline_requests::written;
 pub(crate) use paceline_requests::written::{
     ComparedSchemes, Schemes, bin, buffer, length, rate, rtt,
@@ -79,6 +79,11 @@ pub(crate) fn keepalive(text: &str) -> Result<Span, String> {
 /// Reads a scheme for sending over UDP. Returns its halves, and its text for the other end, which
 /// reads no files and needs none to build its half.
 pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
+    if let Ok(SchemeSpec { sender, queue: Some(queue) }) = SchemeSpec::parse(text) {
+        return Err(format!(
+            "a sender has no queue, the path has: write {sender} without +{queue}"
+        ));
+    }
     let build = || {
         let mut spec = Spec::parse(text)?;
         let halves = registries::names().build_scheme(&spec)?;
@@ -97,9 +102,11 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
     build().map_err(|error: SpecError| error.to_string())
 }
 
-/// Reads a probability from 0 to 1: `1%` or `0.01`.
+/// Reads a probability from 0 to 1: `1%` or `0.01`. Refuses `1`, which netem's users mean as 1 %.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    let has_unit = text.trim().ends_with('%');
     match f64::read(text.trim()) {
+        Ok(1.0) if !has_unit => Err("write 1% or 0.01 for one percent, 100% for all".into()),
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         Ok(number) if (1.0..=100.0).contains(&number) => {
             Err(format!("expected a probability from 0 to 1; did you mean {number}%?"))
@@ -221,7 +228,9 @@ mod tests {
         assert_eq!((probability("0"), probability("100%")), (Ok(0.0), Ok(1.0)));
         let error = probability("5").expect_err("more than 1");
         assert!(error.contains("did you mean 5%?"), "{error}");
-        for text in ["", "much", "-1%", "200%", "1ms"] {
+        let error = probability("1").expect_err("1 % or all");
+        assert!(error.contains("1% or 0.01"), "{error}");
+        for text in ["", "much", "-1%", "200%", "1ms", "1.0"] {
             assert!(probability(text).is_err(), "{text}");
         }
     }

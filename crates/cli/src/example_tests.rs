@@ -172,6 +172,51 @@ fn every_command_is_in_the_list_of_commands() {
     }
 }
 
+/// Returns the value of `key=value` in a file of settings.
+fn setting(text: &str, key: &str) -> String {
+    let found = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    found.unwrap_or_default().to_string()
+}
+
+/// Units of systemd call the program with options that it has, those of the examples of settings included.
+#[test]
+fn of_all_units() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    let mut found = 0;
+    for entry in std::fs::read_dir(&folder).expect("a folder of units") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(unit) = name.strip_prefix("paceline-").and_then(|it| it.strip_suffix(".service"))
+        else {
+            continue;
+        };
+        let text = std::fs::read_to_string(&path).expect("a unit");
+        let example = folder.join(format!("{}.env.example", unit.trim_end_matches('@')));
+        let settings = std::fs::read_to_string(example).unwrap_or_default();
+        let instance = match unit {
+            "kernel@" => "c2tcp",
+            "router@" => "eth1",
+            _ => "office",
+        };
+        let lines = text.lines().filter_map(|line| {
+            let (key, line) = line.split_once('=')?;
+            let begins = key.starts_with("ExecStart") || key.starts_with("ExecStop");
+            (begins && line.contains("paceline ")).then_some(line)
+        });
+        for line in lines {
+            let line = line
+                .trim_start_matches('-')
+                .replace("$OPTIONS", &setting(&settings, "OPTIONS"))
+                .replace("$SERVER", &setting(&settings, "SERVER"))
+                .replace("${STATE_DIRECTORY}", "/tmp")
+                .replace("%i", instance)
+                .replace("%I", instance);
+            found += usize::from(check(&name, &line));
+        }
+    }
+    assert!(found >= 6, "{found} lines of units were found");
+}
+
 #[test]
 fn of_all_documents() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

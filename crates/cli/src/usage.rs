@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::process::exit;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Parser};
+use paceline_cc::spec::nearest;
 
+use crate::remedies::{COMMANDS, MISSING, NoOption, OPTIONS, WORDS};
 use crate::{former, output};
 
 /// Exit status for wrong arguments, the same as clap's.
@@ -13,70 +15,15 @@ const WRONG_USAGE: i32 = 2;
 /// Beginning of clap's last line.
 const TAIL: &str = "For more information, try";
 
-/// Remedies for options that a command does not have: `(command, option, remedy)`.
-const OPTIONS: [(&str, &str, &str); 31] = [
-    ("link", "--rtt", "--delay is one way: --delay 20ms makes a round trip of 40ms"),
-    ("link", "--queue", "--up-queue and --down-queue"),
-    ("link", "--rate", "--up and --down, such as --up 12Mbps --down 50Mbps"),
-    ("link", "--bandwidth", "--up and --down, such as --up 12Mbps --down 50Mbps"),
-    ("link", "--trace", "--up and --down take traces, such as --up 12Mbps --down lte-driving"),
-    ("link", "--packet-loss", "--loss"),
-    ("link", "--uplink-log", "--log FILE writes FILE.up and FILE.down"),
-    ("link", "--downlink-log", "--log FILE writes FILE.up and FILE.down"),
-    ("link", "--for", FOR),
-    ("link", "--duration", FOR),
-    ("delay", "--jitter", "`paceline link` has --jitter"),
-    ("delay", "--loss", "`paceline link` has --loss, `paceline loss` is a command of its own"),
-    ("delay", "--for", FOR),
-    ("delay", "--duration", FOR),
-    ("meter", "--for", FOR),
-    ("meter", "--duration", FOR),
-    ("loss", "--loss", "--up and --down, such as --down 1%"),
-    ("loss", "--rate", "--up and --down, such as --down 1%"),
-    ("onoff", "--on", "--up and --down, such as --down 10s 500ms: on for 10 s, off for 500 ms"),
-    ("onoff", "--off", "--up and --down, such as --down 10s 500ms: on for 10 s, off for 500 ms"),
-    ("compare", "--seeds", RUNS),
-    ("compare", "--repeat", RUNS),
-    ("compare", "--format", CSV),
-    ("compare", "--series-csv", SERIES),
-    ("run", "--format", CSV),
-    ("compare", "--link", "--trace takes rates, too, such as --trace 12Mbps"),
-    ("compare", "--rate", "--trace takes rates, too, such as --trace 12Mbps"),
-    ("contest", "--schemes", "--entries"),
-    ("recv", "--port", "--listen has the port, such as --listen 0.0.0.0:5311"),
-    ("recv", "-p", "--listen has the port, such as --listen 0.0.0.0:5311"),
-    ("send", "--port", "the port stands behind the address: HOST:5311"),
-];
-
-const FOR: &str = "an emulator ends with its program: `timeout 10 COMMAND` ends that after 10 s";
-const RUNS: &str = "--runs N makes N runs, each with a seed of its own";
-const CSV: &str = "--csv FILE writes a table, --json prints all figures; the Python package makes \
-                   data frames of them (docs/python.md)";
-const SERIES: &str = "-o DIR writes DIR/series.csv";
-
-/// Remedies for commands that do not exist.
-const COMMANDS: [(&str, &str); 11] = [
-    ("queues", "`paceline schemes` lists queues, too"),
-    ("traces", "`paceline trace list`"),
-    ("scenarios", "`paceline scenario list`"),
-    ("emulate", "`paceline link` emulates a link around a program, `paceline delay` a delay"),
-    ("shell", "`paceline link` and `paceline delay` without a COMMAND start a shell"),
-    ("simulate", "`paceline compare` simulates schemes on a link, `paceline run` a scenario file"),
-    ("sim", "`paceline compare` simulates schemes on a link, `paceline run` a scenario file"),
-    ("train", "`paceline remy train`"),
-    ("receive", "`paceline recv`"),
-    ("iperf", "`paceline send --duration 10s HOST:5311` and `paceline recv --measure`"),
-    ("load", "`paceline kernel load`"),
-];
-
 /// Reads the arguments of this process, or ends it with a message.
 pub(crate) fn parse<C: Parser>() -> C {
-    let words = former::with_options(&C::command(), std::env::args_os().collect());
+    let cli = C::command();
+    let words = former::with_options(&cli, std::env::args_os().collect());
     let parsed = C::try_parse_from(&words).unwrap_or_else(|error| {
         if !error.use_stderr() {
             error.exit();
         }
-        output::note(message(&error, &words).trim_end());
+        output::note(message(&error, &cli, &words).trim_end());
         exit(WRONG_USAGE)
     });
     former::notes(&words).iter().for_each(|note| output::note(note));
@@ -84,13 +31,16 @@ pub(crate) fn parse<C: Parser>() -> C {
 }
 
 /// Returns clap's message, with a remedy if one is known here. Drops clap's last line if the
-/// message already says what to write.
-fn message(error: &clap::Error, words: &[OsString]) -> String {
+/// message already says what to write, and its usage line where that names a wrong option.
+fn message(error: &clap::Error, cli: &Command, words: &[OsString]) -> String {
     let text = error.render().ansi().to_string();
-    let command = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    let (mut kept, known) = match remedy(error, &command) {
-        Some(remedy) => (without_tips(&text), Some(format!("\n  tip: {remedy}\n"))),
-        None => (text.clone(), None),
+    let command = command_of(cli, words);
+    let known = remedy(error, &command);
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let guesses = is_unknown && (known.is_some() || !is_near(error));
+    let mut kept = match known.is_some() || guesses {
+        true => without_tips(&text, guesses),
+        false => text,
     };
     let says_what_to_write = known.is_some()
         || matches!(
@@ -103,44 +53,97 @@ fn message(error: &clap::Error, words: &[OsString]) -> String {
     if says_what_to_write && let Some(tail) = kept.find(TAIL) {
         kept.truncate(tail);
     }
-    if let Some(tip) = known {
-        // After the first line, where clap puts its tips.
-        let at = kept.find('\n').map_or(kept.len(), |at| at + 1);
-        kept.insert_str(at, &tip);
+    if let Some(remedy) = known {
+        // After the first paragraph, where clap puts its tips.
+        let at = kept.find("\n\n").map_or(kept.len(), |at| at + 1);
+        kept.insert_str(at, &format!("\n  tip: {remedy}\n"));
     }
     kept.trim_end().to_string()
 }
 
-/// Returns the lines without clap's tips.
-fn without_tips(text: &str) -> String {
-    let kept = text.lines().filter(|line| !line.contains("tip:"));
-    let mut lines: Vec<&str> = kept.collect();
+/// Returns the names of the command that the words of the process call, without the program's.
+fn command_of(cli: &Command, words: &[OsString]) -> String {
+    let (mut command, mut names) = (cli, Vec::new());
+    for word in words.iter().skip(1) {
+        let Some(below) = command.find_subcommand(word) else { break };
+        names.push(below.get_name());
+        command = below;
+    }
+    names.join(" ")
+}
+
+/// Returns true if the option that clap suggests may be the one that was meant. Clap's own measure
+/// takes `--rate` for `--duration`.
+fn is_near(error: &clap::Error) -> bool {
+    let Some(written) = string(error, ContextKind::InvalidArg) else { return true };
+    match string(error, ContextKind::SuggestedArg) {
+        Some(near) => near.starts_with(&written) || nearest(&written, [near.as_str()]).is_some(),
+        None => false,
+    }
+}
+
+/// Returns the lines without clap's tips, and without its usage if that is built on a guess.
+fn without_tips(text: &str, guesses: bool) -> String {
+    let mut is_usage = false;
+    let is_kept = |line: &&str| {
+        // Usage may have several lines; an empty one ends it.
+        is_usage = guesses && (line.contains("Usage:") || is_usage && !line.is_empty());
+        !line.contains("tip:") && !is_usage
+    };
+    let mut lines: Vec<&str> = text.lines().filter(is_kept).collect();
     lines.dedup_by(|one, other| one.is_empty() && other.is_empty());
     lines.join("\n") + "\n"
 }
 
-fn remedy(error: &clap::Error, command: &str) -> Option<String> {
-    let text = |kind| match error.get(kind)? {
+fn string(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
         ContextValue::String(text) => Some(text.clone()),
         _ => None,
-    };
+    }
+}
+
+fn remedy(error: &clap::Error, command: &str) -> Option<String> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            let option = text(ContextKind::InvalidArg)?;
-            let known = OPTIONS.iter().find(|(of, name, _)| *of == command && *name == option);
-            let negative = option.strip_prefix('-').is_some_and(|it| it.starts_with(is_digit));
-            match known {
-                Some((_, _, remedy)) => Some((*remedy).into()),
-                None if negative => Some("a value here cannot be negative".into()),
-                None => None,
+            let word = string(error, ContextKind::InvalidArg)?;
+            if !word.starts_with('-') {
+                return stray(command, &word);
             }
+            let is_known = |it: &&NoOption| {
+                (it.command == command || it.command.is_empty())
+                    && it.options.contains(&word.as_str())
+            };
+            let known = OPTIONS.iter().find(is_known).map(|it| it.remedy.to_string());
+            let is_negative = word.strip_prefix('-').is_some_and(|it| it.starts_with(is_digit));
+            known.or_else(|| is_negative.then(|| "a value here cannot be negative".into()))
         }
         ErrorKind::InvalidSubcommand => {
-            let name = text(ContextKind::InvalidSubcommand)?;
-            COMMANDS.iter().find(|(it, _)| *it == name).map(|(_, remedy)| (*remedy).into())
+            let name = string(error, ContextKind::InvalidSubcommand)?;
+            let is_known = |(above, names, _): &&(&str, &[&str], &str)| {
+                *above == command && names.contains(&name.as_str())
+            };
+            COMMANDS.iter().find(is_known).map(|(_, _, remedy)| (*remedy).into())
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+                return None;
+            };
+            let found = MISSING.iter().find(|(it, part, _)| {
+                *it == command && missing.iter().any(|argument| argument.contains(part))
+            });
+            found.map(|(_, _, remedy)| (*remedy).into())
         }
         _ => None,
     }
+}
+
+/// Returns the remedy for a word that a command does not take.
+fn stray(command: &str, word: &str) -> Option<String> {
+    if command == "compare" && word.ends_with(".toml") {
+        return Some(format!("`paceline run {word}` simulates a scenario file"));
+    }
+    let found = WORDS.iter().find(|(it, _)| *it == command);
+    found.map(|(_, remedy)| remedy.replace("{}", word))
 }
 
 fn is_digit(letter: char) -> bool {
@@ -154,23 +157,50 @@ mod tests {
     use super::*;
     use crate::Cli;
 
-    #[test]
-    fn remedies_are_for_commands_that_are_there_and_options_that_are_not() {
-        let cli = Cli::command();
-        let mut option_of = std::collections::BTreeSet::new();
-        for (command, option, _) in OPTIONS {
-            let found = cli.find_subcommand(command).expect(command);
-            let name = option.trim_start_matches('-');
-            let taken = found.get_arguments().any(|argument| {
-                let names = argument.get_long_and_visible_aliases().unwrap_or_default();
-                names.contains(&name)
-                    || argument.get_short().map(String::from).as_deref() == Some(name)
-            });
-            assert!(!taken, "{command} has {option}");
-            assert!(option_of.insert((command, option)), "{command} {option} stands twice");
+    /// Returns the command of these words.
+    fn find(cli: &Command, path: &str) -> Command {
+        let mut command = cli;
+        for name in path.split_whitespace() {
+            command = command.find_subcommand(name).unwrap_or_else(|| panic!("no {path}"));
         }
-        for (name, _) in COMMANDS {
-            assert!(cli.find_subcommand(name).is_none(), "there is a command {name}");
+        command.clone()
+    }
+
+    /// Returns true if the command has this option, also under a former name.
+    fn has(command: &Command, option: &str) -> bool {
+        let name = option.trim_start_matches('-');
+        command.get_arguments().any(|argument| {
+            argument.get_long() == Some(name)
+                || argument.get_all_aliases().is_some_and(|all| all.contains(&name))
+                || argument.get_short().map(String::from).as_deref() == Some(name)
+        })
+    }
+
+    #[test]
+    fn remedies_are_for_options_words_and_commands_that_are_not_there() {
+        let cli = Cli::command();
+        let mut seen = std::collections::BTreeSet::new();
+        for NoOption { command, options, .. } in OPTIONS {
+            let found = find(&cli, command);
+            for option in *options {
+                assert!(!has(&found, option), "{command} has {option}");
+                assert!(seen.insert((command, option)), "{command} {option} stands twice");
+            }
+        }
+        for (command, _) in WORDS {
+            let found = find(&cli, command);
+            assert_eq!(found.get_positionals().count(), 0, "{command} takes words");
+        }
+        for (command, part, _) in MISSING {
+            let found = find(&cli, command);
+            let named = |it: &clap::Arg| it.to_string().contains(part);
+            assert!(found.get_arguments().any(named), "{command} has no {part}");
+        }
+        for (above, names, _) in COMMANDS {
+            let found = find(&cli, above);
+            for name in *names {
+                assert!(found.find_subcommand(name).is_none(), "there is {above} {name}");
+            }
         }
     }
 }

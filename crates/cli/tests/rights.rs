@@ -50,6 +50,25 @@ fn an_ordinary_users_receiver_gives_up_capabilities() {
     assert_eq!(found, ["0000000000000000"; 4]);
 }
 
+/// Units that load programs into the kernel have CAP_SYS_ADMIN, and no other right that they do not need.
+#[test]
+fn the_units_with_programs_for_the_kernel_are_confined() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    for unit in ["paceline-kernel@.service", "paceline-router@.service"] {
+        let mut command = Command::new("systemd-analyze");
+        command.args(["security", "--offline=true", "--threshold=40", "--no-pager"]);
+        let Ok(output) = command.arg(folder.join(unit)).output() else {
+            return skip(Need::Programs, &this_test(), "no systemd-analyze");
+        };
+        let (out, err) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if !out.contains("Overall exposure level") {
+            return skip(Need::Programs, &this_test(), &format!("systemd-analyze: {err}"));
+        }
+        assert!(output.status.success(), "{unit}: {}", out.lines().last().unwrap_or_default());
+    }
+}
+
 /// At 3.0 of 10 an exposure is well below systemd's "MEDIUM".
 #[test]
 fn the_units_are_confined() {

@@ -67,9 +67,105 @@ const LINES: [Line; 51] = [
     (&["queues"], &["`paceline schemes` lists queues"]),
 ];
 
+/// Lines as users of other programs write them.
+const NEWCOMERS: &[Line] = &[
+    // Mahimahi.
+    (&["link", "12Mbps", "12Mbps", "--", "true"], &["--up 12Mbps --down lte-driving"]),
+    (&["link", "--up", "12Mbps", "true"], &["--down", "--preset lte", "paceline trace list"]),
+    (&["link", "--uplink", "a.up", "--downlink", "a.down"], &["--up 12Mbps --down lte-driving"]),
+    (&["link", "--uplink-queue=droptail", "true"], &["--down-queue codel"]),
+    (&["link", "--uplink-queue-args=packets=100", "true"], &["--buffer 100 (packets)"]),
+    (&["link", "--meter-all", "true"], &["--meter shows rate, queue and delay"]),
+    (&["loss", "1%", "--", "true"], &["--up 1% --down 1%"]),
+    (&["loss", "--both", "1%", "true"], &["--up 1% --down 1%"]),
+    (
+        &["delay", "20ms", "5ms", "--", "true"],
+        &["`5ms` stands where the program does", "--jitter 5ms"],
+    ),
+    (&["delay", "--up", "20ms", "true"], &["in both directions"]),
+    (&["onoff", "uplink", "10", "1", "true"], &["`10ms` or `10s`"]),
+    // Pantheon.
+    (&["compare", "cubic", "bbr"], &["--schemes cubic,bbr --trace lte-driving"]),
+    (&["compare", "--scheme", "cubic"], &["--schemes cubic,bbr"]),
+    (&["compare", "--runtime", "30"], &["--duration 30s"]),
+    (&["compare", "--run-times", "5"], &["--runs N"]),
+    (&["compare", "--uplink-trace", "lte-driving"], &["--reverse-trace"]),
+    (&["compare", "--schemes", "taova"], &["did you mean `remy`?"]),
+    (&["compare", "--schemes", "webrtc"], &["did you mean `gcc`?"]),
+    (&["compare", "--queue-size", "100"], &["--buffer 100 (packets)"]),
+    (&["compare", "--pdf", "fig.pdf"], &["-o FILE.pdf"]),
+    // netem and tc.
+    (&["netem", "delay", "100ms"], &["paceline link --up 10Mbps", "docs/howto/from-netem.md"]),
+    (&["link", "--rate", "10mbit", "true"], &["--up 12Mbps"]),
+    (&["link", "--up", "1Mbps", "--down", "1Mbps", "--loss", "1", "true"], &["1% or 0.01"]),
+    (&["link", "--latency", "50ms", "true"], &["--delay 20ms"]),
+    (&["link", "--limit", "1000", "true"], &["--buffer 100 (packets)"]),
+    (&["link", "--reorder", "1%", "true"], &["reorder = 0.01", "--scenario FILE"]),
+    (&["link", "--corrupt", "1%", "true"], &["--loss 1% drops them"]),
+    (&["link", "--dev", "eth0"], &["paceline router DEVICE"]),
+    (
+        &["link", "--up", "1Mbps", "--down", "1Mbps", "--up-queue", "pfifo", "true"],
+        &["did you mean `droptail`?"],
+    ),
+    (&["compare", "--schemes", "cubic+fq"], &["did you mean `fq_codel`?"]),
+    (&["compare", "--schemes", "cubic+tbf"], &["did you mean `policer`?"]),
+    (&["router", "--dev", "eth0", "--rate", "10Mbps"], &["`paceline router eth1 --rate 20Mbps`"]),
+    (&["router", "eth0", "--up", "10Mbps"], &["--rate or --trace"]),
+    (&["router", "eth0"], &["--rate", "`paceline router eth1 --rate 20Mbps`"]),
+    // ns-3.
+    (&["compare", "--schemes", "TcpLinuxReno"], &["did you mean `newreno`?"]),
+    (&["compare", "--schemes", "TcpCubic"], &["did you mean `cubic`?"]),
+    (&["compare", "--schemes", "cubic", "--queue", "codel"], &["--schemes cubic+codel"]),
+    (&["compare", "--delay", "20ms"], &["--rtt 40ms"]),
+    (&["compare", "--loss", "1%"], &["data = { loss = 0.01 }", "paceline new scenario"]),
+    (&["compare", "mine.toml"], &["`paceline run mine.toml`"]),
+    (&["compare", "--pcap", "a.pcap"], &["simulated packets have no bytes"]),
+    (&["run"], &["`paceline run FILE.toml`", "paceline new scenario"]),
+    (&["run", "mine.toml", "--rate", "5Mbps"], &["change it there", "paceline sweep"]),
+    // Calls.
+    (&["link", "--bitrate", "1Mbps", "true"], &["--up 12Mbps"]),
+    (
+        &["link", "--up", "1Mbps", "--down", "1Mbps", "--fail-if", "fps<20", "true"],
+        &["`fps` is no figure", "p95"],
+    ),
+    (
+        &["link", "--up", "1Mbps", "--down", "1Mbps", "--fail-if", "p95>100", "true"],
+        &["`100ms` or `100s`"],
+    ),
+    (
+        &["link", "--up", "1Mbps", "--down", "1Mbps", "--junit", "x.xml", "true"],
+        &["--fail-if <CONDITION>"],
+    ),
+    (&["link", "--duration", "10s", "true"], &["timeout 10 COMMAND"]),
+    // Servers.
+    (&["kernel", "install", "abc"], &["paceline kernel load NAME"]),
+    (&["kernel", "remove", "abc"], &["paceline kernel unload NAME"]),
+    (&["kernel", "load", "bbr"], &["`bbr` is Linux' own", "sysctl"]),
+    (&["tunnel", "start", "office"], &["`paceline tunnel up NAME`"]),
+    (&["tunnel", "stop", "office"], &["`paceline tunnel down NAME`"]),
+    (&["tunnel", "up"], &["/etc/paceline/NAME.toml"]),
+    (&["tunnel", "server", "--port", "5312"], &["--listen 0.0.0.0:5312"]),
+    (&["recv", "-s"], &["--listen 0.0.0.0:5311"]),
+    (&["recv", "0.0.0.0:5311"], &["--listen 0.0.0.0:5311"]),
+    (&["send", "-c", "192.0.2.1"], &["the address is the last word"]),
+    (&["send", "192.0.2.1", "-t", "10"], &["--duration 10s"]),
+    (&["send", "--cc", "bbr", "x", "192.0.2.1"], &["--scheme bbr"]),
+    (
+        &["send", "192.0.2.1", "--duration", "1s", "--scheme", "cubic+codel"],
+        &["write cubic without +codel"],
+    ),
+    (&["serve", "9000"], &["--port 9000"]),
+    (&["key", "gen"], &["`paceline key new -o FILE`"]),
+    (&["trace", "show", "lte-driving"], &["paceline trace info"]),
+    (&["scenario", "run", "fairness"], &["`paceline run FILE`"]),
+    (&["saturate", "client", "192.0.2.1:5313"], &["--only down"]),
+    (&["plot", "results/compare.json"], &["-o figure.pdf"]),
+    (&["compare", "-v"], &["--json prints every figure"]),
+];
+
 #[test]
 fn each_message_names_the_remedy() {
-    for (arguments, words) in LINES {
+    for &(arguments, words) in LINES.iter().chain(NEWCOMERS) {
         let seen = paceline(arguments);
         assert_eq!(seen.code, 2, "{arguments:?}: {}{}", seen.out, seen.err);
         for word in words {
@@ -83,6 +179,23 @@ fn each_message_names_the_remedy() {
     for name in ["fig", "fig.pdf", "fig.png"] {
         assert!(!std::path::Path::new(name).exists(), "{name} was made");
     }
+}
+
+/// A guess that is not near is no help: clap takes `--rate` for `--duration`.
+#[test]
+fn no_message_guesses_an_option_that_is_not_near() {
+    let seen = paceline(&["bench", "--rate", "1"]);
+    assert!(seen.code == 2 && !seen.err.contains("similar"), "{}", seen.err);
+    let seen = paceline(&["compare", "--schemse", "cubic"]);
+    assert!(seen.err.contains("'--schemes'"), "{}", seen.err);
+}
+
+#[test]
+fn a_trace_is_no_scenario() {
+    let folder = Folder::new("trace-run");
+    let trace = folder.write("x.down", b"1\n2\n3\n");
+    let seen = paceline(&["run", &trace]);
+    assert!(seen.code == 2 && seen.err.contains("compare --trace"), "{}", seen.err);
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Entry for Scheme {
 }
 
 /// Names of schemes in other programs and papers, for messages: `(theirs, ours)`.
-pub(crate) const KNOWN_ELSEWHERE: [(&str, &str); 14] = [
+pub(crate) const KNOWN_ELSEWHERE: [(&str, &str); 24] = [
     ("reno", "newreno"),
     ("tcp-reno", "newreno"),
     ("bbr1", "bbr"),
@@ -140,6 +140,16 @@ pub(crate) const KNOWN_ELSEWHERE: [(&str, &str); 14] = [
     ("l4s", "prague"),
     ("remycc", "remy"),
     ("ctcp", "compound"),
+    ("tcp", "cubic"),
+    ("tcp-cubic", "cubic"),
+    ("tcpcubic", "cubic"),
+    ("tcpnewreno", "newreno"),
+    ("tcplinuxreno", "newreno"),
+    ("tcpbbr", "bbr"),
+    ("tcpvegas", "vegas"),
+    ("tcpledbat", "ledbat"),
+    ("tcpdctcp", "dctcp"),
+    ("taova", "remy"),
 ];
 
 /// Returns our name of the scheme that others call `name`.

@@ -13,6 +13,10 @@ use crate::args;
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan, link};
 use crate::output::Error;
 
+/// Emulate a delay around a program, in real time
+///
+/// Runs COMMAND, or a shell, in a network of its own, whose packets are delayed by TIME in each direction, so that a round trip takes
+/// twice as long. `paceline link --delay` adds a delay to a link.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +58,17 @@ impl Delay {
     fn time(&mut self) -> Result<Span, Error> {
         match self.delay.take() {
             None => Ok(Span::ZERO),
-            Some(FirstArgument::Time(time)) => Ok(time),
+            Some(FirstArgument::Time(time)) => {
+                // As in netem's `delay 100ms 10ms`.
+                let second = self.emulation.command.first().and_then(|word| word.to_str());
+                match second.filter(|word| args::span(word).is_ok()) {
+                    Some(word) => Err(Error::Usage(format!(
+                        "`{word}` stands where the program does; a jitter is `paceline link --delay {time} --jitter \
+                         {word} -- COMMAND`, with --up and --down"
+                    ))),
+                    None => Ok(time),
+                }
+            }
             Some(FirstArgument::Program { word, .. }) if self.trace.is_some() => {
                 self.emulation.command.insert(0, word);
                 Ok(Span::ZERO)

@@ -1,12 +1,12 @@
 //! `paceline completions` and `paceline man`: generated from the definition of the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
-use crate::Cli;
 use crate::output::{self, Error};
+use crate::{Cli, manual};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -39,29 +39,25 @@ impl Completions {
 
 impl Man {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let Some(folder) = self.folder else {
-            return output::print(&page(Cli::command())?);
-        };
-        let mut command = Cli::command();
-        command.build();
-        write(&folder, command)
+        let mut root = Cli::command();
+        root.build();
+        match self.folder {
+            None => output::print(&page(&root, &root)?),
+            Some(folder) => write(&folder, &root, &root),
+        }
     }
 }
 
-fn page(command: clap::Command) -> Result<String, Error> {
-    let mut text = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut text)
-        .map_err(|source| Error::Io { path: None, source })?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+fn page(root: &Command, command: &Command) -> Result<String, Error> {
+    manual::page(root, command).map_err(|source| Error::Io { path: None, source })
 }
 
 /// Writes the manual page of a command and those of its subcommands.
-fn write(folder: &std::path::Path, command: clap::Command) -> Result<(), Error> {
+fn write(folder: &Path, root: &Command, command: &Command) -> Result<(), Error> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
-    let told = |inner: &&clap::Command| inner.get_name() != "help" && !inner.is_hide_set();
+    let told = |inner: &&Command| inner.get_name() != "help" && !inner.is_hide_set();
     for inner in command.get_subcommands().filter(told) {
-        write(folder, inner.clone())?;
+        write(folder, root, inner)?;
     }
-    output::write(folder, &format!("{name}.1"), &page(command)?).map(|_| ())
+    output::write(folder, &format!("{name}.1"), &page(root, command)?).map(|_| ())
 }

@@ -258,7 +258,8 @@ impl Kernel {
                 let program = find(&stats.name)?;
                 let counters = kernel::stats(program).map_err(fail)?;
                 report::stats(&counters, stats.json)?;
-                if let Some(warning) = next::fallbacks(program, &counters) {
+                let warnings = [next::fallbacks, next::only_brakes];
+                for warning in warnings.iter().filter_map(|of| of(program, &counters)) {
                     output::note(&format!("warning: {warning}"));
                 }
                 Ok(())

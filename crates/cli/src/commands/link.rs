@@ -18,6 +18,11 @@ use crate::output::Error;
 /// 1 / √12: the standard deviation of a uniform distribution from 0 to 1.
 const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
 
+/// Emulate a link in each direction around a program, or the path of a scenario
+///
+/// Runs COMMAND, or a shell, in a network of its own, whose only way out is the emulated link, in real time. Servers of this
+/// machine are at $PACELINE_BASE. The link ends with COMMAND, and its exit status is that of COMMAND. Emulators nest, the outermost first.
+/// Users other than root need access to /dev/net/tun, and user namespaces: `paceline doctor link` checks both.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

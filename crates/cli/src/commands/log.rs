@@ -16,6 +16,9 @@ use crate::output::{self, Error};
 use crate::results::{self, Kind};
 use crate::table::Grid;
 
+/// Read the logs of links, ours or Mahimahi's: print rates and delays, or plot them
+///
+/// Prints capacity, throughput and delays of each log, and plots one of them over time.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

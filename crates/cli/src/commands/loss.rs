@@ -12,6 +12,9 @@ use crate::args;
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan, link};
 use crate::output::Error;
 
+/// Emulate random loss in one direction around a program
+///
+/// Runs COMMAND, or a shell, in a network of its own, whose packets are lost at random, each independently of the others.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -14,6 +14,9 @@ use crate::emulation::mahimahi::{Direction, NAMES, link_words, meter_words, queu
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan};
 use crate::output::{self, Error};
 
+/// Install Mahimahi's commands, for existing scripts
+///
+/// Scripts that call mm-delay, mm-link and others then run unchanged. docs/howto/from-mahimahi.md has them line by line.
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:

@@ -7,6 +7,9 @@ use clap::Args;
 use crate::emulation::{DirectionSetup, Emulation, Plan};
 use crate::output::Error;
 
+/// Show the rate of the traffic of a program, and change nothing
+///
+/// Runs COMMAND, or a shell, in a network of its own without a limit, and prints the rates of its traffic.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -50,11 +50,8 @@ use crate::output::Error;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Simulate several schemes over the same links and compare them: table, page, JSON
     Compare(compare::Compare),
-    /// Make a figure of a saved result: PDF, SVG or PNG
     Plot(plot::Plot),
-    /// Simulate a scenario file: any topology, flows and workloads
     Run(run::Run),
     /// Simulate a scenario with every combination of values of its keys, in shards: Parquet
     Sweep(sweep::SweepCommand),
@@ -66,14 +63,12 @@ pub(crate) enum Command {
     /// Begin a controller, a scenario or a trace of your own
     #[command(subcommand)]
     New(new::New),
-    /// List schemes and queues, or the parameters of one
     Schemes(schemes::Schemes),
     /// Inspect, make, convert and plot traces of link capacity
     #[command(subcommand)]
     Trace(trace::TraceCommand),
     /// Compare our figures with those of ns-3, ns-2, htsim, real Linux and the papers
     Validate(validate::Validate),
-    /// Measure the claims of the papers again, and say which of them hold
     Reproduce(reproduce::Reproduce),
     /// Answer the IETF's questions about a congestion control (RFC 9743, 8867, 8869) by simulations
     Evaluate(Box<evaluate::Evaluate>),
@@ -85,7 +80,6 @@ pub(crate) enum Command {
     /// Build and test Linux guests: the kernel's own TCP in the simulator's time
     #[command(subcommand)]
     Linux(linux::Linux),
-    /// Put an ABC router, or any link and queue, in front of a device of this machine
     Router(Box<router::RouterCommand>),
     /// Measure the simulator's speed
     Bench(bench::Bench),
@@ -94,38 +88,25 @@ pub(crate) enum Command {
     /// Train, evaluate, show and convert the rule tables of RemyCC
     #[command(subcommand)]
     Remy(remy::Remy),
-    /// Emulate a delay around a program, in real time
     Delay(delay::Delay),
-    /// Emulate a link in each direction around a program, or the path of a scenario
     Link(Box<link::LinkCommand>),
-    /// Emulate random loss in one direction around a program
     Loss(loss::Loss),
-    /// Emulate a link with random interruptions around a program
     Onoff(onoff::OnOff),
-    /// Show the rate of the traffic of a program, and change nothing
     Meter(meter::Meter),
     /// Clean up after emulators that were killed
     Cleanup(cleanup::Cleanup),
-    /// Read the logs of links, ours or Mahimahi's: print rates and delays, or plot them
     Log(log::Log),
-    /// Send a file, a pipe or bulk data over UDP, with any scheme
     Send(send::Send),
-    /// Receive files and data from `paceline send`
     Recv(recv::Recv),
-    /// Serve the page with live runs, comparisons and claims to a browser on this computer
     Serve(serve::Serve),
-    /// Hold a contest of protocols on a training trace and on a secret one
     Contest(contest::Contest),
-    /// Carry programs' packets over a connection under Sprout or another scheme
     #[command(subcommand)]
     Tunnel(tunnel::Tunnel),
-    /// Record what a cellular link can carry in both directions, as traces
     #[command(subcommand)]
     Saturate(saturate::Saturate),
     /// Make and show the keys of servers
     #[command(subcommand)]
     Key(key::KeyCommand),
-    /// Install Mahimahi's commands, for existing scripts
     #[command(subcommand)]
     Mahimahi(mahimahi::Mahimahi),
     /// Mahimahi's delay
@@ -146,7 +127,6 @@ pub(crate) enum Command {
     /// Run `gap`'s senders and receivers, inside and outside the emulator
     #[command(subcommand, hide = true)]
     Traffic(traffic::Traffic),
-    /// Say what this machine can do and what it lacks: rights, devices, kernel, tools
     Doctor(doctor::Doctor),
     /// Print a shell's completions
     Completions(generate::Completions),

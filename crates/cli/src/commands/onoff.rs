@@ -11,6 +11,10 @@ use crate::args;
 use crate::emulation::{DEFAULT_SEED, DirectionSetup, Emulation, Plan};
 use crate::output::Error;
 
+/// Emulate a link with random interruptions around a program
+///
+/// Runs COMMAND, or a shell, in a network of its own, whose packets are lost while a direction is off. The times of being on
+/// and off are random, with the means that are given.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -18,6 +18,9 @@ use crate::output::{self, Error};
 use crate::results::{self, Kind};
 use crate::table::Grid;
 
+/// Measure the claims of the papers again, and say which of them hold
+///
+/// Each claim is a statement of a paper with checks whose bounds were written down before the first run. See docs/howto/reproduce.md.
 #[derive(Args)]
 #[command(after_help = "\
 With -o DIR, finished runs are kept in DIR/runs. A reproduction that was stopped uses them and

@@ -14,6 +14,9 @@ use crate::emulation::link::{QueueChoice, link_side, queue_choice};
 use crate::emulation::{DirectionSetup, Emulation, Plan};
 use crate::output::{self, Error};
 
+/// Put an ABC router, or any link and queue, in front of a device of this machine
+///
+/// Needs root. A program inside of `paceline link` needs no router: the link has the queue. See docs/kernel.md, "A router on the way".
 #[derive(Args)]
 #[command(after_help = "\
 What leaves DEV passes a link with its queue first, on a machine that forwards or that sends

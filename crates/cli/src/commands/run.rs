@@ -33,6 +33,10 @@ use crate::table::{Grid, grid_of};
 /// Largest scenario file in bytes.
 const LARGEST: u64 = 16 << 20;
 
+/// Simulate a scenario file: any topology, flows and workloads
+///
+/// The file describes links, shared 802.11 channels and flows (docs/scenarios.md). Prints a table of the links and one of the flows.
+/// The digest at the end is equal wherever the scenario and the seed are. `paceline scenario list` lists examples.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -307,6 +311,13 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let text = String::from_utf8(text).map_err(|_| {
         Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
     })?;
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    if !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Error::Usage(format!(
+            "{name}: this is a trace of a link, not a scenario: `paceline compare --trace {name}`, or trace = \
+             \"{name}\" below [[link]] of a scenario"
+        )));
+    }
     scenario::parse_with(&name, &text, file.parent(), registries::names())
         .map_err(|error| diagnostic(&error, &text))
 }

@@ -28,9 +28,7 @@ Examples:
   paceline saturate server --key-file server.key
   paceline saturate client 192.0.2.1:5313 --key-file FILE --only down -o drive")]
 pub(crate) enum Saturate {
-    /// Run the end in the Internet
     Server(Server),
-    /// Run the end at the measured link
     Client(Client),
 }
 

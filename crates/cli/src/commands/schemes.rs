@@ -15,6 +15,10 @@ use crate::registries;
 use crate::results;
 use crate::table::Grid;
 
+/// List schemes and queues, or the parameters of one
+///
+/// A scheme is written `sender[param=value,...]+queue[param=value,...]`, such as `'cubic[beta=0.5]+codel[target=50ms]'`.
+/// Put it between single quotes, since shells give brackets a meaning of their own.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -39,14 +39,9 @@ Examples:
   paceline tunnel status
   paceline tunnel down office")]
 pub(crate) enum Tunnel {
-    /// Wait for clients
     Server(Server),
-    /// Connect to a server, and reconnect when needed
     Client(Client),
-    /// Bring up a tunnel that a file describes, with default route, name servers, address
-    /// translation and kill switch
     Up(up::Up),
-    /// End a tunnel of `tunnel up`, undo its remaining settings, and remove its kill switch
     Down(up::Down),
     Status(Status),
     #[command(subcommand)]

@@ -46,10 +46,13 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
     }
     let scheme = names.check_scheme(text).map_err(|error| match error {
         SpecError::UnknownName { name, .. } => {
-            let known = queues.names();
-            let near = paceline_cc::spec::nearest(&name, known.clone())
-                .map_or_else(|| ".".into(), |near| format!("; did you mean `{near}`?"));
-            let list = known.collect::<Vec<_>>().join(", ");
+            let near = match queues.find(&name) {
+                Err(SpecError::UnknownName { near: Some(near), .. }) => {
+                    format!("; did you mean `{near}`?")
+                }
+                _ => ".".into(),
+            };
+            let list = queues.names().collect::<Vec<_>>().join(", ");
             format!(
                 "no queue and no scheme is called `{name}`{near} Queues are {list}; `paceline \
                  schemes` lists schemes, too"

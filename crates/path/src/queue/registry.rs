@@ -33,6 +33,31 @@ static BUILTIN: &[QueueEntry] = &[
     abc_dual::QUEUE,
 ];
 
+/// Names of queues in Linux' `tc`, ns-3 and papers, for messages: `(theirs, ours)`.
+const KNOWN_ELSEWHERE: [(&str, &str); 21] = [
+    ("fifo", "droptail"),
+    ("pfifo", "droptail"),
+    ("bfifo", "droptail"),
+    ("pfifo_fast", "droptail"),
+    ("taildrop", "droptail"),
+    ("tail-drop", "droptail"),
+    ("drop-tail", "droptail"),
+    ("droptailqueue", "droptail"),
+    ("head-drop", "drophead"),
+    ("fq", "fq_codel"),
+    ("sfq", "fq_codel"),
+    ("cake", "fq_codel"),
+    ("fqcodel", "fq_codel"),
+    ("fqcodelqueuedisc", "fq_codel"),
+    ("codelqueuedisc", "codel"),
+    ("piequeuedisc", "pie"),
+    ("redqueuedisc", "red"),
+    ("tbf", "policer"),
+    ("threshold", "step"),
+    ("dualq", "dualpi2"),
+    ("l4s", "dualpi2"),
+];
+
 type PlainBuild = fn(&Spec, Limit, Stream) -> Built;
 type SharedBuild = dyn Fn(&Spec, Limit, Stream) -> Built + Send + Sync;
 
@@ -140,6 +165,10 @@ impl Entry for QueueEntry {
     fn name(&self) -> &str {
         &self.name
     }
+    fn known_elsewhere(name: &str) -> Option<&'static str> {
+        let name = name.to_ascii_lowercase();
+        KNOWN_ELSEWHERE.iter().find(|(theirs, _)| *theirs == name).map(|&(_, ours)| ours)
+    }
 }
 
 impl std::fmt::Debug for QueueEntry {
@@ -194,9 +223,18 @@ mod tests {
     }
 
     #[test]
+    fn names_of_others_stand_for_queues_that_are_here() {
+        let queues = builtin();
+        for (theirs, ours) in KNOWN_ELSEWHERE {
+            assert!(queues.get(theirs).is_none() && queues.get(ours).is_some(), "{theirs} {ours}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_told() {
         let message = |text: &str| try_build(text).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(message("codle").contains("did you mean `codel`"));
+        assert!(message("pfifo").contains("did you mean `droptail`"));
         assert!(message("codel[target=5]").contains("5ms"));
         assert!(message("codel[interval=0s]").contains("interval"));
         assert!(message("droptail[target=5ms]").contains("no parameter"));

@@ -15,6 +15,9 @@ use crate::output::{self, Error};
 ///
 /// The checks are those that the commands make when they start; one of them starts an emulator for a moment. Nothing
 /// is installed or changed.
+/// Say what this machine can do and what it lacks: rights, devices, kernel, tools
+///
+/// Changes nothing on this machine. Each finding names the commands that need it, and how to get it.
 #[derive(Args)]
 #[command(after_help = "\
 Verdicts: `ok`; `limited` if the commands above work in part, or less well; `missing` if they do not

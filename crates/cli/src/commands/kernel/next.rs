@@ -3,6 +3,10 @@
 
 use paceline_kernel::Program;
 
+/// How packets become accelerates.
+const ACCELERATE: &str = "run `sudo paceline kernel accelerate DEVICE`, with the device that leads to the router, in its \
+                          network namespace; inside of `paceline link` this device is `ingress`";
+
 /// Returns the next steps after a program was loaded, one in each line.
 pub(super) fn steps(program: &Program) -> Vec<String> {
     let name = program.name;
@@ -17,7 +21,7 @@ pub(super) fn steps(program: &Program) -> Vec<String> {
     )];
     if program.needs_both_ends() {
         steps.push(format!(
-            "`iperf3 -C {name}` does not do: it chooses after ECN was agreed on, and measures Cubic"
+            "`iperf3 -C {name}` measures Cubic: it chooses `{name}` after both ends have agreed on ECN"
         ));
         let router = if program.accelerates { "abc" } else { "abc[proxied=true]" };
         steps.push(format!(
@@ -25,7 +29,7 @@ pub(super) fn steps(program: &Program) -> Vec<String> {
              `paceline link --up-queue '{router}'`"
         ));
         steps.push(format!(
-            "look at `fallbacks` in `paceline kernel stats {name}`: so many connections use Cubic"
+            "`fallbacks` in `paceline kernel stats {name}` counts the connections that use Cubic instead"
         ));
     } else {
         steps.push(format!("see its sockets: `sudo paceline kernel watch {name}`"));
@@ -39,9 +43,8 @@ pub(super) fn missing_device(program: &Program, devices: &[String]) -> Option<St
     let name = program.name;
     (program.accelerates && devices.is_empty()).then(|| {
         format!(
-            "no device sends the packets of `{name}` as accelerates: it hears only brakes and stays at \
-             its smallest window; `sudo paceline kernel accelerate DEVICE` for the device that \
-             leads to the router"
+            "no device sends the packets of `{name}` as accelerates, so that it gets only brakes and stays \
+             at its smallest window: {ACCELERATE}"
         )
     })
 }
@@ -57,6 +60,18 @@ pub(super) fn fallbacks(program: &Program, counters: &[(&str, u64)]) -> Option<S
              before they connect, by `sysctl net.ipv4.tcp_congestion_control={name}`",
             fallbacks + sockets
         )
+    })
+}
+
+/// Returns a warning that a program has got brakes alone, because its packets do not leave as
+/// accelerates.
+pub(super) fn only_brakes(program: &Program, counters: &[(&str, u64)]) -> Option<String> {
+    let count = |name: &str| counters.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
+    let are_only = count("braked bytes") > 0
+        && count("accelerated bytes") + count("packets sent as accelerates") == 0;
+    (program.accelerates && are_only).then(|| {
+        let name = program.name;
+        format!("`{name}` has got only brakes: no packet has left as an accelerate; {ACCELERATE}")
     })
 }
 
@@ -84,6 +99,21 @@ mod tests {
         assert!(missing_device(abc, &[]).is_some_and(|text| text.contains("kernel accelerate")));
         assert_eq!(missing_device(abc, &["eth0".into()]), None);
         assert_eq!(missing_device(find("abc_ecn").expect("a program"), &[]), None);
+    }
+
+    #[test]
+    fn brakes_alone_are_loud() {
+        let abc = find("abc").expect("a program");
+        let text = only_brakes(abc, &[("braked bytes", 3000), ("accelerated bytes", 0)]);
+        assert!(text.is_some_and(|text| text.contains("kernel accelerate")));
+        for counters in [
+            &[("braked bytes", 0)][..],
+            &[("braked bytes", 9), ("accelerated bytes", 1)],
+            &[("braked bytes", 9), ("packets sent as accelerates", 1)],
+        ] {
+            assert_eq!(only_brakes(abc, counters), None);
+        }
+        assert_eq!(only_brakes(find("abc_ecn").expect("a program"), &[("braked bytes", 9)]), None);
     }
 
     #[test]

@@ -31,6 +31,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Serve the page with live runs, comparisons and claims to a browser on this computer
 ///
 /// The simulator runs in the browser. Only programs on this computer can reach the page.
+/// Serve the page with live runs, comparisons and claims to a browser on this computer
+///
+/// Ends with Ctrl-C. Only programs of this computer can connect.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -108,8 +111,9 @@ fn find() -> Result<Files, Error> {
     let found = places().iter().find_map(|folder| Files::open(folder));
     found.ok_or_else(|| {
         Error::Usage(
-            "the page is not at hand: build it with `make site`, which leaves it in target/site, \
-             and name its folder with --site"
+            "the page is no part of the program: in the source tree, `make site` builds it into target/site (with \
+             Node.js 20; minutes the first time), and `paceline serve --site target/site` serves it; packages from \
+             `make dist` have it. Figures without it: `paceline compare -o DIR` writes a page of its own"
                 .into(),
         )
     })

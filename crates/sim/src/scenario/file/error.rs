@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use paceline_cc::spec::nearest;
 
+use super::remedies;
+
 /// A mistake in a scenario. Displayed as `file:line:column: message (help)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -56,25 +58,49 @@ impl ScenarioError {
     /// Converts an error of the TOML reader; suggests a known word for an unknown one.
     pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
         let message = error.message().trim_end().replace('\n', "; ");
-        let mut words = message.split('`').skip(1).step_by(2);
-        let help = if message.contains("did you mean") {
-            None
-        } else if message.starts_with("unknown") {
-            let near = words.next().and_then(|wrong| nearest(wrong, words));
-            near.map(|near| format!("did you mean `{near}`?"))
-        } else if message.ends_with("expected a string") {
-            Some("put it in quotes; times and rates have units: \"10s\", \"12Mbps\"".into())
-        } else if message.ends_with("map, expected a sequence") {
-            Some(twice_bracketed(error.span().and_then(|span| text.get(span))))
-        } else if message.ends_with("expected u64") || message.ends_with("expected u32") {
-            Some("write a whole number from 0 on".into())
-        } else if message == "missing field `duration`" {
-            Some("say first how long it runs: duration = \"60s\"".into())
-        } else {
-            None
+        // The reader's own types have no meaning for users.
+        let message = match message.split_once("expected struct ") {
+            Some((before, _)) => format!("{before}expected a table"),
+            None => message,
+        };
+        let (message, help) = match unknown_key(&message) {
+            Some((message, remedy)) => (message, Some(remedy)),
+            None => {
+                let help = help(&message, error.span().and_then(|span| text.get(span)));
+                (message, help)
+            }
         };
         ScenarioError { help, ..ScenarioError::new(message) }.at(file, text, error.span())
     }
+}
+
+/// Returns a message and the remedy for an unknown key that has one, by the message of the TOML reader.
+fn unknown_key(message: &str) -> Option<(String, String)> {
+    let mut words = message.strip_prefix("unknown field `")?.split('`').step_by(2);
+    let (key, known) = (words.next()?, words.collect::<Vec<&str>>());
+    let section = remedies::section_of(&known)?;
+    let remedy = remedies::remedy(section, key)?;
+    Some((format!("{} has no key `{key}`", remedies::shown(section)), remedy.to_string()))
+}
+
+/// Returns the remedy for a message of the TOML reader about `written`, a part of the file.
+fn help(message: &str, written: Option<&str>) -> Option<String> {
+    if message.contains("did you mean") {
+        return None;
+    }
+    if message.starts_with("unknown") {
+        let mut words = message.split('`').skip(1).step_by(2);
+        let near = words.next().and_then(|wrong| nearest(wrong, words));
+        return near.map(|near| format!("did you mean `{near}`?"));
+    }
+    if message.ends_with("map, expected a sequence") {
+        return Some(twice_bracketed(written));
+    }
+    if message == "missing field `duration`" {
+        return Some("say first how long it runs: duration = \"60s\"".into());
+    }
+    let (found, expected) = message.strip_prefix("invalid type: ")?.rsplit_once(", expected ")?;
+    remedies::of_type(found, expected)
 }
 
 /// Returns the text that should replace a table where a list of tables is expected.

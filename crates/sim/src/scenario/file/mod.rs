@@ -14,6 +14,7 @@ mod medium;
 mod programs;
 mod read;
 mod reader;
+mod remedies;
 mod run;
 mod station;
 mod stretch;

@@ -2,15 +2,14 @@
 
 use paceline_cc::{Span, Time};
 
+use crate::resolution::{bin_of, edge};
+
 /// Number of stretches of growing age that are stored one by one; with more, they are counted in
 /// bins.
 pub const EXACT_STRETCHES: usize = 4096;
 
-/// Bins have a width of a microsecond up to here; beyond, each power of two has `PER_OCTAVE` bins.
-const LINEAR: u64 = 2 * PER_OCTAVE;
-const PER_OCTAVE: u64 = 1024;
-/// Ages longer than 71 minutes are counted as 71 minutes.
-const LONGEST: u64 = u32::MAX as u64;
+/// Number of stretches that wait to be counted together, once there are bins.
+const BATCH: usize = 512;
 
 /// The age of the newest delivered packet over time. It grows by a second per second, and falls
 /// when a packet arrives that was sent later than all before (Winstein's thesis §2.4.1). Before the
@@ -24,12 +23,11 @@ pub struct Age {
     from: Time,
     newest: Option<Time>,
     since: Time,
-    /// Stretches of time, while they are few: age at the beginning, and length.
+    /// Stretches of time that are not in `many`, all of them or the last ones: age at the
+    /// beginning, and length.
     few: Vec<(Span, Span)>,
-    /// All stretches, once they are many.
+    /// The stretches in bins, once there are many.
     many: Vec<Bin>,
-    /// Nanoseconds of all stretches together.
-    total: u128,
 }
 
 /// Beginnings of stretches minus ends of stretches in a bin of ages.
@@ -37,34 +35,32 @@ pub struct Age {
 struct Bin {
     /// Their number.
     count: i64,
-    /// Sum of their distances from the bin's lower edge, in nanoseconds.
-    excess: i64,
+    /// Sum of their ages in nanoseconds; wraps around.
+    sum: i64,
 }
 
-/// Returns the bin of an age in microseconds.
-fn bin_of(micros: u64) -> usize {
-    let micros = micros.min(LONGEST);
-    if micros < LINEAR {
-        return micros as usize;
+impl Bin {
+    /// Returns the sum of their distances from the lower edge of their bin `at`, in nanoseconds.
+    fn excess(&self, at: usize) -> i64 {
+        self.sum.wrapping_sub(self.count.wrapping_mul(edge_nanos(at) as i64))
     }
-    let shift = micros.ilog2() - PER_OCTAVE.ilog2();
-    (u64::from(shift) * PER_OCTAVE + (micros >> shift)) as usize
+}
+
+/// Returns the bin of an age. Ages above 71 minutes count as 71 minutes.
+#[inline]
+fn bin_at(age: Span) -> usize {
+    bin_of((age.as_nanos() / 1000).min(u64::from(u32::MAX)) as u32)
 }
 
 /// Returns the lower edge of a bin in nanoseconds.
-fn edge(bin: usize) -> u64 {
-    let bin = bin as u64;
-    if bin < LINEAR {
-        return bin * 1000;
-    }
-    let shift = bin / PER_OCTAVE - 1;
-    ((bin - shift * PER_OCTAVE) << shift) * 1000
+fn edge_nanos(bin: usize) -> u64 {
+    edge(bin) * 1000
 }
 
 impl Age {
     /// Returns an age that is measured from time `from` on.
     pub fn new(from: Time) -> Age {
-        Age { from, newest: None, since: from, few: Vec::new(), many: Vec::new(), total: 0 }
+        Age { from, newest: None, since: from, few: Vec::new(), many: Vec::new() }
     }
 
     /// Notes that a packet sent at `sent` arrives at `now`.
@@ -89,35 +85,53 @@ impl Age {
         if let Some(newest) = self.newest
             && now > self.since
         {
-            let (start, length) = (self.since.since(newest), now.since(self.since));
-            self.total += u128::from(length.as_nanos());
-            if self.many.is_empty() && self.few.len() < EXACT_STRETCHES {
-                self.few.push((start, length));
-            } else {
-                self.pour();
-                self.add(start, length);
+            if self.few.len() == self.few.capacity() {
+                self.make_room();
             }
+            self.few.push((self.since.since(newest), now.since(self.since)));
         }
         self.since = now.max(self.from);
     }
 
-    /// Moves the single stretches into the bins.
-    fn pour(&mut self) {
-        for (start, length) in std::mem::take(&mut self.few) {
-            self.add(start, length);
+    /// Makes room for a further stretch: for twice as many, or by counting those that wait.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        if self.many.is_empty() && self.few.len() < EXACT_STRETCHES {
+            let room = (2 * self.few.len()).clamp(64, EXACT_STRETCHES);
+            return self.few.reserve_exact(room - self.few.len());
         }
+        self.pour();
+        self.few.shrink_to(BATCH);
+        self.few.reserve_exact(BATCH);
     }
 
-    fn add(&mut self, start: Span, length: Span) {
-        for (age, sign) in [(start, 1), (start + length, -1)] {
-            let bin = bin_of(age.as_nanos() / 1000);
-            if self.many.len() <= bin {
-                self.many.resize(bin + 1, Bin::default());
-            }
-            let excess = age.as_nanos().saturating_sub(edge(bin)) as i64;
-            self.many[bin].count += sign;
-            self.many[bin].excess += sign * excess;
+    /// Moves the single stretches into the bins.
+    fn pour(&mut self) {
+        let ends = self.few.iter().map(|&(start, length)| start + length);
+        let needed = bin_at(ends.max().unwrap_or(Span::ZERO)) + 1;
+        if self.many.len() < needed {
+            self.many.resize(needed, Bin::default());
         }
+        for &(start, length) in &self.few {
+            let (end, first) = (start + length, &mut self.many[bin_at(start)]);
+            first.count += 1;
+            first.sum = first.sum.wrapping_add(start.as_nanos() as i64);
+            let last = &mut self.many[bin_at(end)];
+            last.count -= 1;
+            last.sum = last.sum.wrapping_sub(end.as_nanos() as i64);
+        }
+        self.few.clear();
+    }
+
+    /// Returns the nanoseconds of all stretches together.
+    fn total(&self) -> u128 {
+        let few = self.few.iter().map(|(_, length)| length.as_nanos() as i128);
+        // Ends minus beginnings; each sum of a bin is exact once its excess is.
+        let many = self.many.iter().enumerate().map(|(at, bin)| {
+            -(i128::from(bin.count) * i128::from(edge_nanos(at)) + i128::from(bin.excess(at)))
+        });
+        few.chain(many).sum::<i128>() as u128
     }
 
     /// Returns the `share` quantile of the age over the time until `end`; `None` if there was no
@@ -125,10 +139,14 @@ impl Age {
     pub fn quantile(&self, end: Time, share: f64) -> Option<Span> {
         let mut age = self.clone();
         age.close(end);
-        if age.total == 0 {
+        if !age.many.is_empty() {
+            age.pour();
+        }
+        let total = age.total();
+        if total == 0 {
             return None;
         }
-        let wanted = (age.total as f64 * share) as u128;
+        let wanted = (total as f64 * share) as u128;
         Some(if age.many.is_empty() { age.exact(wanted) } else { age.interpolated(wanted) })
     }
 
@@ -161,16 +179,16 @@ impl Age {
         let (mut covering, mut below) = (0i128, 0i128);
         for (at, bin) in self.many.iter().enumerate() {
             covering += i128::from(bin.count);
-            let width = edge(at + 1) - edge(at);
-            let spent = covering * i128::from(width) - i128::from(bin.excess);
+            let width = edge_nanos(at + 1) - edge_nanos(at);
+            let spent = covering * i128::from(width) - i128::from(bin.excess(at));
             if spent > 0 && below + spent >= wanted {
                 // Assumes that the time in the bin is spread evenly over it; rounds up.
                 let into = ((wanted - below) * i128::from(width) + spent - 1) / spent;
-                return Span::from_nanos(edge(at) + into as u64);
+                return Span::from_nanos(edge_nanos(at) + into as u64);
             }
             below += spent;
         }
-        Span::from_nanos(edge(self.many.len()))
+        Span::from_nanos(edge_nanos(self.many.len()))
     }
 }
 
@@ -218,18 +236,6 @@ mod tests {
         assert_eq!(early.quantile(end, 0.95), None);
     }
 
-    #[test]
-    fn bins_follow_each_other_and_are_a_thousandth_wide() {
-        let mut last = 0;
-        for bin in 1..=bin_of(LONGEST) {
-            let lower = edge(bin);
-            assert_eq!(bin_of(lower / 1000), bin);
-            assert_eq!(bin_of(lower / 1000 - 1), bin - 1);
-            assert!(lower - last <= 1000.max(last / 1024), "bin {bin}");
-            last = lower;
-        }
-    }
-
     /// Compares with a list of all stretches, for delays and gaps of every order of magnitude.
     #[test]
     fn many_stretches_are_within_their_bound_of_the_exact_quantiles() {
@@ -256,9 +262,10 @@ mod tests {
             assert!(plain.len() > 2 * EXACT_STRETCHES, "{}", plain.len());
             for share in [0.01, 0.5, 0.95, 0.999] {
                 let mut exact = Age::new(Time::ZERO);
-                exact.total = plain.iter().map(|(_, length)| u128::from(length.as_nanos())).sum();
                 exact.few.clone_from(&plain);
-                let exact = exact.exact((exact.total as f64 * share) as u128).as_nanos() as f64;
+                let total: u128 =
+                    plain.iter().map(|(_, length)| u128::from(length.as_nanos())).sum();
+                let exact = exact.exact((total as f64 * share) as u128).as_nanos() as f64;
                 let found = age.quantile(now, share).expect("arrivals").as_nanos() as f64;
                 let allowed = 1000f64.max(exact / 1024.0);
                 assert!((found - exact).abs() <= allowed, "{share}: {found}, not {exact}");
@@ -272,7 +279,11 @@ mod tests {
         for i in 1..=100_000u64 {
             age.on_arrival(Time::from_millis(10 * i), Time::from_millis(10 * i - 5));
         }
-        assert!(age.few.is_empty() && age.many.len() < 6000, "{}", age.many.len());
+        assert!(
+            age.few.capacity() <= EXACT_STRETCHES && age.many.len() < 6000,
+            "{}",
+            age.many.len()
+        );
         let found = age.quantile(Time::from_millis(1_000_010), 0.95).expect("arrivals");
         assert!((found.as_millis_f64() - 14.5).abs() < 0.0145, "{found}");
     }

@@ -16,6 +16,7 @@ mod distribution;
 mod fairness;
 mod histogram;
 mod quantiles;
+mod resolution;
 mod samples;
 mod student_t;
 

@@ -1,32 +1,73 @@
 //! The distribution of many spans of time, in bounded memory.
 
-use hdrhistogram::Histogram as Hdr;
 use paceline_cc::Span;
 
+use crate::resolution::{bin_of, middle};
 use crate::{Quantiles, micros, rank};
 
-/// Number of samples that are stored one by one; with more, they are counted in a histogram.
+/// Number of samples that are stored one by one; with more, they are counted in bins.
 pub const EXACT: usize = 8192;
 
-/// Three significant digits: the values of one counter differ by less than a thousandth.
-const DIGITS: u8 = 3;
+/// Number of samples that wait to be counted together, once there are bins.
+const BATCH: usize = 1024;
 
 /// Spans of time, in microseconds, in bounded memory.
 ///
 /// The number of samples, their mean and the largest are always exact (to half a microsecond).
 /// Quantiles are exact for up to [`EXACT`] samples. With more, each sample is only counted in a
-/// histogram whose bins are less than a thousandth of their value wide, and a quantile is the
-/// middle of its bin, with an error below 0.05 %. Memory is 32 kB at first, and below 200 kB for
-/// any number of samples.
+/// bin that is less than a thousandth of its value wide, and a quantile is the middle of its bin,
+/// with an error below 0.05 %. Memory is 32 kB at first, and below 200 kB for any number of
+/// samples.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// The samples themselves, while they are few.
+    /// Samples that are not in `bins`: all samples, or the last ones.
     few: Vec<u32>,
-    /// All samples, once they are many.
-    many: Option<Box<Hdr<u64>>>,
+    /// Those in bins, once there are many.
+    many: Counted,
+}
+
+/// Samples counted in bins.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    /// Samples in each bin, up to that of the largest sample.
+    bins: Vec<u64>,
     count: u64,
+    /// Sum of the samples in microseconds.
     sum: u128,
     max: u32,
+}
+
+impl Counted {
+    /// Counts samples in their bins.
+    fn add(&mut self, samples: &[u32]) {
+        self.add_totals(samples);
+        let needed = bin_of(self.max) + 1;
+        if self.bins.len() < needed {
+            self.bins.resize(needed, 0);
+        }
+        for &micros in samples {
+            self.bins[bin_of(micros)] += 1;
+        }
+    }
+
+    /// Adds samples to number, sum and maximum only.
+    fn add_totals(&mut self, samples: &[u32]) {
+        self.count += samples.len() as u64;
+        // At most 8192 samples below 2³².
+        let sum: u64 = samples.iter().map(|&micros| u64::from(micros)).sum();
+        self.sum += u128::from(sum);
+        self.max = samples.iter().fold(self.max, |max, &micros| max.max(micros));
+    }
+
+    /// Returns the bin of the sample of this rank, counted from 1.
+    fn bin_at(&self, rank: u64) -> usize {
+        let mut passed = 0;
+        let reaches = |&count: &u64| {
+            passed += count;
+            passed >= rank
+        };
+        self.bins.iter().position(reaches).unwrap_or(self.bins.len().saturating_sub(1))
+    }
 }
 
 impl Samples {
@@ -43,57 +84,51 @@ impl Samples {
 
     #[inline]
     fn add(&mut self, micros: u32) {
-        self.count += 1;
-        self.sum += u128::from(micros);
-        self.max = self.max.max(micros);
-        match &mut self.many {
-            Some(many) => count(many, micros),
-            None if self.few.len() < EXACT => self.few.push(micros),
-            None => self.pour(micros),
+        if self.few.len() == self.few.capacity() {
+            self.make_room();
         }
+        self.few.push(micros);
     }
 
-    /// Moves the single samples into a histogram, and adds one sample.
+    /// Makes room for a further sample: for twice as many, or by counting those that wait.
     #[cold]
-    fn pour(&mut self, micros: u32) {
-        // An error would need more digits than `DIGITS`; the samples are kept in that case.
-        let Ok(mut many) = Hdr::<u64>::new(DIGITS) else { return self.few.push(micros) };
-        many.auto(true);
-        for micros in self.few.iter().copied().chain([micros]) {
-            count(&mut many, micros);
+    #[inline(never)]
+    fn make_room(&mut self) {
+        if self.many.count == 0 && self.few.len() < EXACT {
+            let room = (2 * self.few.len()).clamp(64, EXACT);
+            return self.few.reserve_exact(room - self.few.len());
         }
-        self.few = Vec::new();
-        self.many = Some(Box::new(many));
+        self.many.add(&self.few);
+        self.few.clear();
+        self.few.shrink_to(BATCH);
+        self.few.reserve_exact(BATCH);
     }
 
     /// Adds the samples of another set.
     pub fn extend(&mut self, other: &Samples) {
         other.few.iter().for_each(|&micros| self.add(micros));
-        let Some(theirs) = &other.many else { return };
-        if self.many.is_none()
-            && let Ok(mut many) = Hdr::<u64>::new(DIGITS)
-        {
-            many.auto(true);
-            self.few.drain(..).for_each(|micros| count(&mut many, micros));
-            self.many = Some(Box::new(many));
+        let theirs = &other.many;
+        if theirs.count == 0 {
+            return;
         }
-        if let Some(many) = &mut self.many {
-            // Both grow by themselves and have equal digits, so no value is out of range.
-            let _ = many.add(&**theirs);
+        let ours = &mut self.many;
+        if ours.bins.len() < theirs.bins.len() {
+            ours.bins.resize(theirs.bins.len(), 0);
         }
-        self.count += other.count;
-        self.sum += other.sum;
-        self.max = self.max.max(other.max);
+        ours.bins.iter_mut().zip(&theirs.bins).for_each(|(ours, theirs)| *ours += theirs);
+        ours.count += theirs.count;
+        ours.sum += theirs.sum;
+        ours.max = ours.max.max(theirs.max);
     }
 
     /// Returns the number of samples.
     pub fn len(&self) -> u64 {
-        self.count
+        self.many.count + self.few.len() as u64
     }
 
     /// Returns true if there are no samples.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.len() == 0
     }
 
     /// Returns [`Samples::quantiles`]; `None` without samples.
@@ -104,32 +139,34 @@ impl Samples {
     /// Returns the mean, and the quantiles by nearest rank: the smallest sample that at least that
     /// share of all samples does not exceed.
     pub fn quantiles(&self) -> Quantiles {
-        if self.count == 0 {
+        if self.is_empty() {
             return Quantiles::default();
         }
-        let mut sorted = self.few.clone();
-        sorted.sort_unstable();
-        let at = |share: f64| match &self.many {
-            None => f64::from(sorted[rank(share, self.count) as usize - 1]) / 1e3,
-            Some(many) => {
-                let bin = many.value_at_quantile(share);
-                many.median_equivalent(bin).min(u64::from(self.max)) as f64 / 1e3
-            }
+        let mut all = self.many.clone();
+        let mut sorted = Vec::new();
+        if self.many.count == 0 {
+            all.add_totals(&self.few);
+            sorted.clone_from(&self.few);
+            sorted.sort_unstable();
+        } else {
+            all.add(&self.few);
+        }
+        let at = |share: f64| {
+            let rank = rank(share, all.count);
+            let micros = match sorted.get(rank as usize - 1) {
+                Some(&micros) => u64::from(micros),
+                None => middle(all.bin_at(rank)).min(u64::from(all.max)),
+            };
+            micros as f64 / 1e3
         };
         Quantiles {
-            mean: self.sum as f64 / self.count as f64 / 1e3,
+            mean: all.sum as f64 / all.count as f64 / 1e3,
             p50: at(0.5),
             p95: at(0.95),
             p99: at(0.99),
-            max: f64::from(self.max) / 1e3,
+            max: f64::from(all.max) / 1e3,
         }
     }
-}
-
-/// Counts a sample in a histogram that grows by itself, so that no value is out of its range.
-#[inline]
-fn count(many: &mut Hdr<u64>, micros: u32) {
-    let _ = many.record(u64::from(micros));
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub(super) struct Last {
 impl Last {
     /// Returns which packet Linux looks at later: `last`, or the packet at `place`, which was sent
     /// at `sent`.
+    #[inline]
     fn later(last: Option<Last>, place: (bool, u64, u64), sent: Time) -> Option<Last> {
         match last {
             Some(last) if last.place > place => Some(last),
@@ -137,6 +138,21 @@ impl Account {
         let (ledger, mut notes) = self.notes(now, acked);
         ledger.on_single(number, |number, entry, detail| notes.note(number, entry, detail));
         notes.acked
+    }
+
+    /// Acknowledges the numbers below the `end` that [`Ledger::run_end`] returned, and sums them up.
+    /// Returns with them the packet that Linux looks at last.
+    #[inline(never)]
+    pub(super) fn take_run(&mut self, now: Time, ack: &Ack, end: u64) -> (Acked, Option<Last>) {
+        let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
+        let (ledger, mut notes) = self.notes(now, acked);
+        let mut last = None;
+        ledger.on_run(end, |number, entry, detail| {
+            let place = (entry.segment < ack.cumulative, entry.segment, number);
+            last = Last::later(last, place, entry.sent);
+            notes.note(number, entry, detail);
+        });
+        (notes.acked, last)
     }
 
     /// Acknowledges the blocks of `ack` and the `older` ranges beside them, and sums up the newly

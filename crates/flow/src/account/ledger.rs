@@ -194,6 +194,31 @@ impl Ledger {
         }
     }
 
+    /// Returns one more than the largest number of `ack`, if a few comparisons show that it
+    /// acknowledges all numbers from the oldest one up to that number, and no later one has been
+    /// acknowledged. A receiver that delays acknowledgements sends such ones while nothing is missing.
+    #[inline]
+    pub(crate) fn run_end(&self, ack: &Ack) -> Option<u64> {
+        let (end, length) = (ack.largest.checked_add(1)?, u64::from(ack.lengths[0]));
+        let is_run = self.resolved_early == 0
+            && (self.front..self.next).contains(&ack.largest)
+            && end - self.front <= length
+            // It begins at number 0 or later.
+            && length <= end;
+        is_run.then_some(end)
+    }
+
+    /// Acknowledges all numbers below the `end` that [`Ledger::run_end`] returned. Calls `each` as
+    /// [`Ledger::on_single`] does.
+    #[inline(always)]
+    pub(crate) fn on_run(&mut self, end: u64, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
+        while self.front < end {
+            self.resolve(self.front, &mut each);
+            self.front += 1;
+        }
+        self.undecided = self.undecided.max(self.front);
+    }
+
     /// Acknowledges blocks of numbers. Calls `each` for each newly acknowledged number.
     pub(crate) fn on_blocks(
         &mut self,

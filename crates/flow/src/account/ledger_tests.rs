@@ -8,9 +8,13 @@ fn send(ledger: &mut Ledger, millis: u64) -> u64 {
 
 fn take(ledger: &mut Ledger, ack: &Ack) -> Vec<u64> {
     let mut acked = Vec::new();
-    match ledger.single(ack) {
-        Some(number) => ledger.on_single(number, |number, _, _| acked.push(number)),
-        None => ledger.on_blocks(ack.blocks(), |number, _, _| acked.push(number)),
+    let mut each = |number: u64, _: &Entry, _: Option<&Detail>| acked.push(number);
+    if let Some(number) = ledger.single(ack) {
+        ledger.on_single(number, &mut each);
+    } else if let Some(end) = ledger.run_end(ack) {
+        ledger.on_run(end, &mut each);
+    } else {
+        ledger.on_blocks(ack.blocks(), &mut each);
     }
     acked
 }
@@ -178,4 +182,34 @@ fn packets_off_the_list_are_looked_at_once() {
     assert_eq!(looks.sum::<usize>(), PACKETS as usize);
     // The originals are forgotten, the retransmissions in flight.
     assert_eq!((ledger.in_flight(), ledger.first_in_flight()), (PACKETS * 1500, Some(PACKETS)));
+}
+
+#[test]
+fn runs_are_acknowledged_as_their_blocks_are() {
+    let mut random = paceline_cc::Stream::new(1, "runs");
+    let (mut quick, mut searched) = (Ledger::new(false), Ledger::new(false));
+    let mut runs = 0;
+    for step in 0..20_000 {
+        for ledger in [&mut quick, &mut searched] {
+            if ledger.next() - ledger.front < 40 {
+                send(ledger, step);
+            }
+        }
+        let Some(largest) = quick.next().checked_sub(1 + random.below(4)) else { continue };
+        // Mostly everything since the start; seldom a part, more than was sent, or nothing.
+        let length = match random.below(20) {
+            0 => random.below(5),
+            1 => largest + 1 + random.below(3),
+            _ => largest + 1,
+        };
+        let ack = Ack { largest, lengths: [length as u32, 0, 0], ..Ack::default() };
+        runs += u32::from(quick.run_end(&ack).is_some());
+        let mut found = Vec::new();
+        searched.on_blocks(ack.blocks(), |number, _, _| found.push(number));
+        assert_eq!(take(&mut quick, &ack), found, "{ack:?}");
+        let state =
+            |ledger: &Ledger| (ledger.front, ledger.undecided, ledger.acked_end, ledger.in_flight);
+        assert_eq!(state(&quick), state(&searched));
+    }
+    assert!(runs > 5000, "{runs}");
 }

@@ -390,8 +390,12 @@ impl Account {
             self.fates.clear();
         }
         let mut older = older.peekable();
-        let single = if older.peek().is_none() { self.ledger.single(ack) } else { None };
+        let has_older = older.peek().is_some();
+        let single = if has_older { None } else { self.ledger.single(ack) };
         let Some(number) = single else {
+            if !has_older && let Some(end) = self.ledger.run_end(ack) {
+                return self.on_run(now, ack, prior, end);
+            }
             let (acked, last) = self.take_blocks(now, ack, older);
             return self.on_gaps(now, ack, prior, acked, last);
         };
@@ -408,6 +412,30 @@ impl Account {
         }
         let advanced = self.advance(ack);
         let rtt = self.sample_rtt(now, ack, &acked, advanced);
+        self.timers.loss = Time::NEVER;
+        self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &Losses::NONE)
+    }
+
+    /// Does [`Account::on_ack`] for an acknowledgement of all numbers below `end`, like
+    /// [`Account::on_gaps`] but without what has no effect while nothing is missing.
+    #[inline(never)]
+    fn on_run(&mut self, now: Time, ack: &Ack, prior: u64, end: u64) -> Feedback<'_> {
+        let (acked, last) = self.take_run(now, ack, end);
+        let nothing_missing = self.ledger.is_in_order() && self.repairs.is_empty();
+        if !nothing_missing
+            || acked.overtaken > 0
+            || acked.late > 0
+            || !self.copied.is_empty()
+            || self.recovery.is_after_timeout()
+        {
+            return self.on_gaps(now, ack, prior, acked, last);
+        }
+        let advanced = self.advance(ack);
+        let rtt = self.sample_rtt(now, ack, &acked, advanced);
+        self.recovery.end_new_data_first();
+        if let Some(last) = last {
+            self.rack.rtt = now.since(last.sent);
+        }
         self.timers.loss = Time::NEVER;
         self.finish(now, ack, Progress { prior, acked, advanced, rtt }, &Losses::NONE)
     }

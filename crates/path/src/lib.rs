@@ -63,7 +63,7 @@ pub use look_ahead::LookAheadLink;
 pub use pipe::{
     GilbertElliott, Impairments, Jitter, JitterShape, Loss, Pipe, PipeCounters, PipeError, Reorder,
 };
-pub use port::{Counters, EventKind, LinkEvent, Port, PortLog, TakenPacket};
+pub use port::{Counters, Departure, EventKind, LinkEvent, Port, PortLog, TakenPacket};
 pub use queue::interface::{DropReason, DroppedPacket, DroptailLimit, Queue};
 pub use queue::limit::{BufferSize, Limit};
 pub use service::{Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError};

@@ -10,7 +10,7 @@
 use paceline_cc::{Packet, Rate, Span, Stage, Time};
 
 use crate::link::Link;
-use crate::port::{Counters, EventKind, LinkEvent, PortLog};
+use crate::port::{Counters, Departure, EventKind, LinkEvent, PortLog};
 use crate::queue::{DropReason, DroppedPacket, DroptailLimit};
 use crate::ring::Ring;
 use crate::service::{Constant, Service};
@@ -23,6 +23,16 @@ struct ScheduledPacket {
     departure: Time,
     /// Bytes that have entered since the start, including this packet.
     end: u64,
+}
+
+impl ScheduledPacket {
+    /// Returns its departure, for statistics.
+    #[inline]
+    fn departed(&self) -> Departure {
+        let ScheduledPacket { packet, departure: time, .. } = self;
+        let sojourn = time.since(packet.queued);
+        Departure { time: *time, sojourn, size: packet.size, marked: false }
+    }
 }
 
 /// A link of constant rate with a droptail buffer, and the delay after it. Computes departures when
@@ -62,7 +72,7 @@ impl LookAheadLink {
             return None;
         }
         let mut log = PortLog::default();
-        log.record(link.log().records());
+        log.record_like(link.log());
         Some(LookAheadLink {
             rate: rate.clone(),
             limit: link.queue().droptail_limit()?,
@@ -81,6 +91,11 @@ impl LookAheadLink {
     /// Starts or stops to record events.
     pub fn record(&mut self, on: bool) {
         self.log.record(on);
+    }
+
+    /// Starts or stops to record what statistics need ([`PortLog::departures`]).
+    pub fn record_statistics(&mut self, on: bool) {
+        self.log.record_statistics(on);
     }
 
     /// Returns events and dropped packets.
@@ -141,8 +156,8 @@ impl LookAheadLink {
     /// next one will.
     #[inline(always)]
     pub fn take_due(&mut self, now: Time) -> Option<(&Packet, Time)> {
-        if self.log.records() {
-            self.log_departures(now);
+        if self.log.is_on() {
+            self.log_before_taking(now);
         }
         if self.due > now {
             return None;
@@ -154,6 +169,20 @@ impl LookAheadLink {
             None => Time::NEVER,
         };
         Some((&scheduled.packet, self.due))
+    }
+
+    /// Records the departures that must be in the log before the first packet is taken.
+    #[inline]
+    fn log_before_taking(&mut self, now: Time) {
+        if self.log.records() {
+            self.log_departures(now);
+        } else if self.departed == 0
+            && self.due <= now
+            && let Some(first) = self.line.front()
+        {
+            self.log.add_departure(first.departed());
+            self.departed = 1;
+        }
     }
 
     /// Returns the bytes in the buffer.
@@ -172,6 +201,9 @@ impl LookAheadLink {
             && serving.departure <= latest
         {
             departed += 1;
+            if self.log.records_statistics() {
+                self.log.add_departure(serving.departed());
+            }
         }
         self.departed = departed;
     }

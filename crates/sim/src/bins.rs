@@ -22,23 +22,42 @@ pub(crate) fn intervals(bin: Span, end: Time) -> impl Iterator<Item = Range<Time
 pub struct LinkBins {
     bin: Span,
     bins: Vec<(u64, Option<Span>)>,
+    /// The bin of the last departure, and its time.
+    current: usize,
+    open: Range<Time>,
 }
 
 impl LinkBins {
     /// Creates empty bins of length `bin`.
     pub fn new(bin: Span) -> LinkBins {
-        LinkBins { bin: bin.max(Span::from_nanos(1)), bins: Vec::new() }
+        LinkBins {
+            bin: bin.max(Span::from_nanos(1)),
+            bins: Vec::new(),
+            current: 0,
+            open: Time::ZERO..Time::ZERO,
+        }
     }
 
     /// Notes that `bytes` bytes left the link at `at`, after a sojourn time of `sojourn`.
+    #[inline]
     pub fn on_departure(&mut self, at: Time, bytes: u64, sojourn: Span) {
-        let index = (at.as_nanos() / self.bin.as_nanos()) as usize;
-        if self.bins.len() <= index {
-            self.bins.resize(index + 1, (0, None));
+        if !self.open.contains(&at) {
+            self.open_bin(at);
         }
-        let (sum, longest) = &mut self.bins[index];
+        let (sum, longest) = &mut self.bins[self.current];
         *sum += bytes;
-        *longest = Some(longest.map_or(sojourn, |longest| longest.max(sojourn)));
+        *longest = (*longest).max(Some(sojourn));
+    }
+
+    /// Opens the bin in which `at` lies.
+    #[cold]
+    fn open_bin(&mut self, at: Time) {
+        self.current = (at.as_nanos() / self.bin.as_nanos()) as usize;
+        let start = Time::ZERO + self.bin * self.current as u64;
+        self.open = start..start + self.bin;
+        if self.bins.len() <= self.current {
+            self.bins.resize(self.current + 1, (0, None));
+        }
     }
 
     /// Returns the series until `end`, with the bytes that the link's `service` offered in each

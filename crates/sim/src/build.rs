@@ -162,7 +162,7 @@ impl Builder<'_> {
         let carrier = match transmitter {
             Transmitter::Service(service) => {
                 let mut link = Link::with_port(port(&spec.name)?, service);
-                link.record(self.scenario.record.is_detailed());
+                link.record_statistics(self.scenario.record.is_detailed());
                 Carrier::Link(Box::new(link))
             }
             Transmitter::AccessPoint(access_point) => {
@@ -199,7 +199,7 @@ impl Builder<'_> {
     }
 
     fn carrier_of(&self, mut medium: Medium) -> Carrier {
-        medium.record(self.scenario.record.is_detailed());
+        medium.record_statistics(self.scenario.record.is_detailed());
         Carrier::Medium(Box::new(SharedMedium { medium, first_record: 0 }))
     }
 

@@ -2,13 +2,14 @@
 
 use paceline_cc::{Body, Packet, Span, Time};
 use paceline_flow::Sender;
-use paceline_path::{EventKind, PortLog};
+use paceline_path::{Departure, EventKind, PortLog};
 use paceline_wifi::Medium;
 
 use crate::bins::LinkBins;
 use crate::metrics::{Age, Samples};
 use crate::nodes::Endpoint;
 use crate::scenario::Record;
+use crate::transport::TransportEndpoint;
 
 /// The recording of one link.
 #[derive(Debug, Default)]
@@ -87,8 +88,26 @@ pub(crate) struct Recorder {
     pub(crate) sums: Vec<DelaySums>,
     /// By flow number; empty if the run records only sums.
     pub(crate) flows: Vec<FlowRecord>,
-    /// Number of the flow whose packet is reaching a receiver.
-    arriving: usize,
+    /// The bin of the series in which the last data packet arrived, and its end.
+    current_bin: usize,
+    bin_end: Time,
+}
+
+impl LinkRecord {
+    /// Records a departure. Measures from `from` on.
+    #[inline]
+    fn on_departure(&mut self, departure: &Departure, overhead: u64, from: Time) {
+        let Departure { time, sojourn, size, marked } = *departure;
+        let bytes = u64::from(size) + overhead;
+        if time >= from {
+            self.sojourn.push(sojourn);
+            self.delivered += bytes;
+            self.marks += u64::from(marked);
+        }
+        if let Some(bins) = &mut self.bins {
+            bins.on_departure(time, bytes, sojourn);
+        }
+    }
 }
 
 impl Recorder {
@@ -114,54 +133,56 @@ impl Recorder {
             links: (0..if record.is_detailed() { carriers } else { 0 }).map(|_| None).collect(),
             sums: vec![DelaySums::default(); flows],
             flows: (0..if record.is_detailed() { flows } else { 0 }).map(|_| flow()).collect(),
-            arriving: 0,
+            current_bin: 0,
+            bin_end: Time::ZERO,
         }
     }
 
-    fn bin_of(&self, now: Time) -> Option<usize> {
-        self.bin.map(|bin| (now.as_nanos() / bin.as_nanos()) as usize)
-    }
-
-    /// Prepares for a packet's arrival at an endpoint.
-    #[cold]
-    pub(crate) fn before(&mut self, now: Time, endpoint: &Endpoint, packet: &Packet) {
-        match endpoint {
-            Endpoint::Sender(_) => {}
-            Endpoint::Receiver(_) => {
-                self.arriving = packet.flow as usize;
-                let Body::Data(data) = &packet.body else { return };
-                self.on_arrival(now, packet, data.segment);
-            }
-            Endpoint::Transport(end) if end.receives() => self.on_arrival(now, packet, 0),
-            Endpoint::Transport(_) => {}
+    /// Returns the bin of the series in which `now` lies, which never decreases; `None` without
+    /// series.
+    #[inline]
+    fn bin_of(&mut self, now: Time) -> Option<usize> {
+        let bin = self.bin?;
+        if now >= self.bin_end {
+            self.current_bin = (now.as_nanos() / bin.as_nanos()) as usize;
+            self.bin_end = Time::ZERO + bin * (self.current_bin as u64 + 1);
         }
+        Some(self.current_bin)
     }
 
-    /// Records a packet's arrival at an endpoint.
-    #[cold]
-    pub(crate) fn after(&mut self, now: Time, endpoint: &mut Endpoint) {
+    /// Records a packet's arrival at an endpoint, after the endpoint has handled it.
+    #[inline(never)]
+    pub(crate) fn on_packet(&mut self, now: Time, endpoint: &mut Endpoint, packet: &Packet) {
         match endpoint {
             Endpoint::Sender(sender) => {
                 let rtt = sender.take_rtt();
                 self.on_ack(now, sender.flow(), rtt);
                 self.on_application(now, sender);
             }
-            Endpoint::Receiver(receiver) if self.bin.is_some() => {
-                self.on_received(now, receiver.stats().goodput);
+            Endpoint::Receiver(receiver) => {
+                if let Body::Data(data) = &packet.body {
+                    self.on_arrival(now, packet, data.segment);
+                }
+                self.on_received(now, packet.flow, || receiver.stats().goodput);
             }
-            Endpoint::Receiver(_) => {}
-            Endpoint::Transport(end) if end.receives() => {
-                self.on_received(now, end.end().received())
-            }
-            Endpoint::Transport(end) => {
-                let rtt = end.end_mut().take_rtt();
-                self.on_ack(now, end.flow(), rtt);
-            }
+            Endpoint::Transport(end) => self.on_transport_packet(now, end, packet),
+        }
+    }
+
+    /// Records a packet's arrival at an end of a complete transport.
+    #[cold]
+    fn on_transport_packet(&mut self, now: Time, end: &mut TransportEndpoint, packet: &Packet) {
+        if end.receives() {
+            self.on_arrival(now, packet, 0);
+            self.on_received(now, packet.flow, || end.end().received());
+        } else {
+            let rtt = end.end_mut().take_rtt();
+            self.on_ack(now, end.flow(), rtt);
         }
     }
 
     /// Records an endpoint's actions at `now`.
-    #[cold]
+    #[inline]
     pub(crate) fn on_wake(&mut self, now: Time, endpoint: &Endpoint) {
         if let Endpoint::Sender(sender) = endpoint {
             self.on_application(now, sender);
@@ -169,6 +190,7 @@ impl Recorder {
     }
 
     /// Notes that the application of a flow may have switched on or off at `now`.
+    #[inline]
     fn on_application(&mut self, now: Time, sender: &Sender) {
         let Some(flow) = self.flows.get_mut(sender.flow() as usize) else { return };
         let on_since = sender.on_since();
@@ -189,21 +211,14 @@ impl Recorder {
     pub(crate) fn on_port(&mut self, id: usize, log: &mut PortLog) {
         let from = self.from;
         let Some(Some(record)) = self.links.get_mut(id) else { return };
-        let overhead = log.overhead() as u64;
+        let overhead = u64::from(log.overhead());
+        for departure in log.departures() {
+            record.on_departure(departure, overhead, from);
+        }
+        log.clear_departures();
         for event in log.events() {
             let measured = event.time >= from;
             match event.kind {
-                EventKind::Departure { sojourn } => {
-                    let bytes = event.size as u64 + overhead;
-                    if measured {
-                        record.sojourn.push(sojourn);
-                        record.delivered += bytes;
-                        record.marks += event.marked as u64;
-                    }
-                    if let Some(bins) = &mut record.bins {
-                        bins.on_departure(event.time, bytes, sojourn);
-                    }
-                }
                 EventKind::Drop { .. } => {
                     record.drops += measured as u64;
                     // An access point can drop packets that it has marked.
@@ -211,6 +226,8 @@ impl Recorder {
                 }
                 // Queues and routers may also mark packets on arrival.
                 EventKind::Arrival => record.marks += (measured && event.marked) as u64,
+                // Departures stand in a list of their own.
+                EventKind::Departure { .. } => {}
             }
         }
         log.clear_events();
@@ -221,16 +238,14 @@ impl Recorder {
     #[inline(never)]
     pub(crate) fn on_medium(&mut self, first: usize, medium: &mut Medium) {
         for number in 0..medium.len() {
-            for log in medium.logs_mut(number).filter(|log| !log.events().is_empty()) {
-                self.on_port(first + number, log);
-            }
+            medium.logs_mut(number).for_each(|log| self.on_port(first + number, log));
         }
     }
 
     /// Records a data packet's arrival at its receiver.
+    #[inline]
     fn on_arrival(&mut self, now: Time, packet: &Packet, segment: u64) {
         let measured = now >= self.from;
-        self.arriving = packet.flow as usize;
         if let Some(sums) = self.sums.get_mut(packet.flow as usize).filter(|_| measured) {
             sums.packets += 1;
             sums.one_way += now.since(packet.sent);
@@ -249,18 +264,21 @@ impl Recorder {
         }
     }
 
-    /// Records that a receiver has handled a data packet and now has `goodput` bytes.
-    fn on_received(&mut self, now: Time, goodput: u64) {
+    /// Records that the receiver of `flow` has handled a packet and now has `goodput` bytes.
+    #[inline]
+    fn on_received(&mut self, now: Time, flow: u32, goodput: impl FnOnce() -> u64) {
         let Some(at) = self.bin_of(now) else { return };
-        let Some(flow) = self.flows.get_mut(self.arriving) else { return };
+        let Some(flow) = self.flows.get_mut(flow as usize) else { return };
         if flow.bins.len() <= at {
             flow.bins.resize(at + 1, 0);
         }
+        let goodput = goodput();
         flow.bins[at] += goodput - flow.goodput;
         flow.goodput = goodput;
     }
 
     /// Records that a sender has handled an acknowledgement.
+    #[inline]
     fn on_ack(&mut self, now: Time, flow: u32, sample: Option<Span>) {
         if now < self.from {
             return;

@@ -11,6 +11,10 @@ use crate::routes::Routes;
 use crate::timetable::Timetable;
 use crate::transport::TransportEndpoint;
 
+/// Number of hand-overs after which the logs of links are read. Reading many entries at once costs
+/// less than reading each entry as it is written.
+const LOG_READ: u64 = 256;
+
 /// Stages that pass packets to each other in virtual time.
 ///
 /// Every packet has the number of its route, and `Routes` has the next stage for each stage and
@@ -27,6 +31,8 @@ pub struct World {
     digest: Option<Digest>,
     pub(crate) recorder: Option<Recorder>,
     hand_overs: u64,
+    /// Number of hand-overs at which the logs of links are read next.
+    logs_due: u64,
     /// Stages of each group of transports' ends: a call of one may change the wake-ups of the others.
     pub(crate) groups: Vec<Vec<usize>>,
 }
@@ -60,6 +66,7 @@ impl World {
             digest: digest.then(Digest::new),
             recorder,
             hand_overs: 0,
+            logs_due: LOG_READ,
             groups: Vec::new(),
         }
     }
@@ -186,7 +193,10 @@ impl World {
         let packet = end.stamp(packet);
         match (&self.recorder, &self.digest) {
             (None, None) => self.carry::<false>(next, &packet),
-            _ => self.carry::<true>(next, &packet),
+            _ => {
+                self.carry::<true>(next, &packet);
+                self.read_logs();
+            }
         }
     }
 
@@ -225,9 +235,9 @@ impl World {
         for id in 0..self.carriers.len() {
             if let Carrier::LookAhead(link) = &mut self.carriers[id] {
                 link.note_departures(before);
-                self.record_link::<true>(id);
             }
         }
+        self.read_logs();
     }
 
     fn run<const WATCHED: bool>(&mut self, end: Time) {
@@ -238,6 +248,9 @@ impl World {
             let (at, id) = self.timetable.first();
             if at >= end {
                 return;
+            }
+            if WATCHED && self.hand_overs >= self.logs_due {
+                self.read_logs();
             }
             // A stage may request a time in the past, which means now.
             self.now = self.now.max(at);
@@ -277,7 +290,6 @@ impl World {
                 break;
             }
         }
-        self.record_link::<WATCHED>(id);
     }
 
     /// Continues after endpoint `id` was handed a packet: passes on its answer if it `answered`,
@@ -359,22 +371,26 @@ impl World {
         };
         let wake = carrier.push(self.now, packet);
         self.timetable.set_carrier(id, wake);
-        self.record_link::<WATCHED>(id);
         self.hand_overs += 1;
     }
 
-    /// Records the logged events of a link, if there is a recorder.
-    #[inline(always)]
-    fn record_link<const WATCHED: bool>(&mut self, id: usize) {
-        let Some(recorder) = self.recorder.as_mut().filter(|_| WATCHED) else { return };
-        if !recorder.is_detailed() {
+    /// Reads and clears the logs of all links and media, if there is a recorder for them.
+    #[inline(never)]
+    fn read_logs(&mut self) {
+        self.logs_due = self.hand_overs + LOG_READ;
+        let Some(recorder) = self.recorder.as_mut().filter(|recorder| recorder.is_detailed())
+        else {
             return;
-        }
-        match &mut self.carriers[id] {
-            Carrier::Link(link) => recorder.on_port(id, link.log_mut()),
-            Carrier::LookAhead(link) => recorder.on_port(id, link.log_mut()),
-            Carrier::Medium(shared) => recorder.on_medium(shared.first_record, &mut shared.medium),
-            Carrier::Pipe(_) => {}
+        };
+        for (id, carrier) in self.carriers.iter_mut().enumerate() {
+            match carrier {
+                Carrier::Link(link) => recorder.on_port(id, link.log_mut()),
+                Carrier::LookAhead(link) => recorder.on_port(id, link.log_mut()),
+                Carrier::Medium(shared) => {
+                    recorder.on_medium(shared.first_record, &mut shared.medium);
+                }
+                Carrier::Pipe(_) => {}
+            }
         }
     }
 
@@ -407,18 +423,15 @@ fn tell(
     answer: &mut Packet,
     told: Option<(Option<&mut Recorder>, Option<&mut Digest>)>,
 ) -> (bool, u32, Time) {
-    let (mut recorder, digest) = told.unwrap_or_default();
-    if let Some(recorder) = &mut recorder {
-        recorder.before(now, &slots[at].endpoint, packet);
-    }
+    let (recorder, digest) = told.unwrap_or_default();
     let slot = &mut slots[at];
     let next = slot.next;
     let (answered, wake) = match slot.is_untold(packet) {
         false => slot.endpoint.answer(now, packet, answer),
         true => EndpointSlot::answer_with_older(now, (slots, at), packet, answer),
     };
-    if let Some(recorder) = &mut recorder {
-        recorder.after(now, &mut slots[at].endpoint);
+    if let Some(recorder) = recorder {
+        recorder.on_packet(now, &mut slots[at].endpoint, packet);
     }
     if let Some(digest) = digest {
         digest.arrival(now, packet);

@@ -286,6 +286,14 @@ impl Medium {
         }
     }
 
+    /// Starts or stops to record what statistics need of all stations ([`PortLog::departures`]).
+    /// This costs less than events.
+    pub fn record_statistics(&mut self, on: bool) {
+        for station in &mut self.stations {
+            station.ports.all_mut().iter_mut().for_each(|port| port.record_statistics(on));
+        }
+    }
+
     /// Sets the stations that send and receive the packets of each route, by its number.
     pub fn set_hops(&mut self, hops: Vec<Hop>) {
         self.addresses = Addresses::Routes(hops);

@@ -75,6 +75,12 @@ impl Link {
         self.port.record(on);
     }
 
+    /// Starts or stops to record what statistics need ([`PortLog::departures`]). This costs less
+    /// than events.
+    pub fn record_statistics(&mut self, on: bool) {
+        self.port.record_statistics(on);
+    }
+
     /// Returns events and dropped packets.
     pub fn log(&self) -> &PortLog {
         self.port.log()

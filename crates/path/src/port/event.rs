@@ -1,4 +1,4 @@
-//! Events of a link's log, for drivers that enable it.
+//! Events and departures of a link's log, for drivers that enable it.
 
 use paceline_cc::{Ecn, Packet, Span, Time};
 
@@ -62,4 +62,17 @@ impl LinkEvent {
             queue_bytes,
         }
     }
+}
+
+/// The part of a departure's event that statistics need.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Time at which the transmission ended.
+    pub time: Time,
+    /// The time from arrival to the end of transmission.
+    pub sojourn: Span,
+    /// The packet's size in bytes, without the link's overhead.
+    pub size: u32,
+    /// True if the queue or the router marked the packet as its transmission began.
+    pub marked: bool,
 }

@@ -2,11 +2,21 @@
 
 use paceline_cc::{Packet, Time};
 
-use super::{Counters, EventKind, LinkEvent};
+use super::{Counters, Departure, EventKind, LinkEvent};
 use crate::queue::DroppedPacket;
 
-/// Counters of a port or of a look-ahead link. Events and dropped packets are kept only for drivers
-/// that enable this.
+/// What a log keeps of the packets that pass.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+enum Level {
+    #[default]
+    Counters,
+    /// Each departure as a [`Departure`], and the events of drops and of arrivals that were marked.
+    Statistics,
+    Events,
+}
+
+/// Counters of a port or of a look-ahead link. Events, departures and dropped packets are kept only
+/// for drivers that enable this.
 #[derive(Debug, Default)]
 pub struct PortLog {
     pub(super) counters: Counters,
@@ -16,8 +26,9 @@ pub struct PortLog {
     pub(super) drops: Vec<DroppedPacket>,
     counted: usize,
     keeps_drops: bool,
-    records: bool,
+    level: Level,
     events: Vec<LinkEvent>,
+    departures: Vec<Departure>,
 }
 
 impl PortLog {
@@ -36,7 +47,7 @@ impl PortLog {
     }
 
     /// Returns the events since the last clear, in the order of their times; empty unless recording
-    /// is on.
+    /// is on. If only statistics are recorded: the drops, and the arrivals that were marked.
     pub fn events(&self) -> &[LinkEvent] {
         &self.events
     }
@@ -44,6 +55,17 @@ impl PortLog {
     /// Removes all events.
     pub fn clear_events(&mut self) {
         self.events.clear();
+    }
+
+    /// Returns the departures since the last clear, in the order of their times; empty unless only
+    /// statistics are recorded.
+    pub fn departures(&self) -> &[Departure] {
+        &self.departures
+    }
+
+    /// Removes all departures.
+    pub fn clear_departures(&mut self) {
+        self.departures.clear();
     }
 
     /// Takes all events.
@@ -65,24 +87,52 @@ impl PortLog {
 
     /// Starts or stops to record events.
     pub(crate) fn record(&mut self, on: bool) {
-        self.records = on;
+        self.level = if on { Level::Events } else { Level::Counters };
+    }
+
+    /// Starts or stops to record what statistics need: departures, drops and marks.
+    pub(crate) fn record_statistics(&mut self, on: bool) {
+        self.level = if on { Level::Statistics } else { Level::Counters };
+    }
+
+    /// Sets what is recorded to what another log records.
+    pub(crate) fn record_like(&mut self, other: &PortLog) {
+        self.level = other.level;
+    }
+
+    /// Returns true if events or statistics are recorded.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.level != Level::Counters
     }
 
     /// Returns true if events are recorded.
     #[inline]
     pub(crate) fn records(&self) -> bool {
-        self.records
+        self.level == Level::Events
     }
 
-    /// Adds an event. Call it only while events are recorded.
+    /// Returns true if statistics are recorded.
+    #[inline]
+    pub(crate) fn records_statistics(&self) -> bool {
+        self.level == Level::Statistics
+    }
+
+    /// Adds a departure. Call it only while statistics are recorded.
+    #[inline]
+    pub(crate) fn add_departure(&mut self, departure: Departure) {
+        self.departures.push(departure);
+    }
+
+    /// Adds an event. Call it only while events are recorded, or statistics that need the event.
     #[inline]
     pub(crate) fn add_event(&mut self, event: LinkEvent) {
         self.events.push(event);
     }
 
-    /// Returns the event added last, if events are recorded.
+    /// Returns the event added last, if events or statistics are recorded.
     pub(super) fn last_event(&mut self) -> Option<&mut LinkEvent> {
-        self.events.last_mut().filter(|_| self.records)
+        self.events.last_mut().filter(|_| self.level != Level::Counters)
     }
 
     /// Counts a packet that arrives.
@@ -111,7 +161,7 @@ impl PortLog {
     pub(super) fn count_drops(&mut self, now: Time, queue_bytes: u64) {
         for dropped in self.drops.iter().skip(self.counted) {
             self.counters.count_drop(dropped, self.overhead);
-            if self.records {
+            if self.level != Level::Counters {
                 let kind = EventKind::Drop { reason: dropped.reason };
                 self.events.push(LinkEvent::new(now, kind, &dropped.packet, queue_bytes));
             }

@@ -8,7 +8,7 @@ mod event;
 mod log;
 
 pub use counters::Counters;
-pub use event::{EventKind, LinkEvent};
+pub use event::{Departure, EventKind, LinkEvent};
 pub use log::PortLog;
 
 use paceline_cc::{Batch, Capacity, Ecn, LinkView, Packet, Router, Time, TrafficClass};
@@ -23,7 +23,8 @@ pub struct Port {
     queue: Box<dyn Queue>,
     router: Option<Box<dyn Router>>,
     log: PortLog,
-    /// True with a router or with recorded events: then every packet needs additional steps.
+    /// True with a router, or if events or statistics are recorded: then every packet needs
+    /// additional steps.
     is_watched: bool,
     /// Packets that were taken and are still in transmission, and their bytes.
     taken_packets: usize,
@@ -76,7 +77,7 @@ impl Port {
     /// Replaces or removes the router. The old router's state is lost; its marks on packets stay.
     pub fn set_router(&mut self, router: Option<Box<dyn Router>>) {
         self.router = router;
-        self.is_watched = self.log.records() || self.router.is_some();
+        self.is_watched = self.log.is_on() || self.router.is_some();
     }
 
     /// Sets the queue's limit, like [`Queue::set_limit`].
@@ -87,6 +88,13 @@ impl Port {
     /// Starts or stops to record events.
     pub fn record(&mut self, on: bool) {
         self.log.record(on);
+        self.is_watched = on || self.router.is_some();
+    }
+
+    /// Starts or stops to record what statistics need ([`PortLog::departures`]). This costs less
+    /// than events.
+    pub fn record_statistics(&mut self, on: bool) {
+        self.log.record_statistics(on);
         self.is_watched = on || self.router.is_some();
     }
 
@@ -166,7 +174,7 @@ impl Port {
     pub fn finish(&mut self, at: Time, taken: &TakenPacket) {
         self.release(taken);
         self.log.count_departure(at, &taken.packet);
-        if self.log.records() {
+        if self.log.is_on() {
             self.record_departure(at, taken);
         }
     }
@@ -220,21 +228,31 @@ impl Port {
 
     #[inline(never)]
     fn enqueue_watched(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
-        let mut packet = *packet;
         let before = packet.ecn;
-        if let Some(router) = &mut self.router {
-            let (queue_packets, queue_bytes) =
-                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
-            let view = LinkView { capacity, queue_packets, queue_bytes };
-            router.on_arrival(now, &mut packet, &view);
-        }
+        let Some(router) = &mut self.router else {
+            return self.enqueue_noting(now, packet, (before, false));
+        };
+        let mut packet = *packet;
+        let (queue_packets, queue_bytes) =
+            self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+        let view = LinkView { capacity, queue_packets, queue_bytes };
+        router.on_arrival(now, &mut packet, &view);
         let is_marked = self.count_marks(before, &packet);
+        self.enqueue_noting(now, &packet, (before, is_marked));
+    }
+
+    /// Passes an arriving packet to the queue, and records its event. Its ECN field was `before`
+    /// when it arrived; `is_marked` if the router marked it.
+    #[inline]
+    fn enqueue_noting(&mut self, now: Time, packet: &Packet, (before, is_marked): (Ecn, bool)) {
         let marks = self.queue.marks();
-        self.queue.push(now, &packet, &mut self.log.drops);
-        if self.log.records() {
-            let event = LinkEvent::new(now, EventKind::Arrival, &packet, self.queue.bytes());
+        self.queue.push(now, packet, &mut self.log.drops);
+        if self.log.is_on() {
             let marked = is_marked || self.queue.marks() > marks;
-            self.log.add_event(LinkEvent { before, marked, ..event });
+            if marked || self.log.records() {
+                let event = LinkEvent::new(now, EventKind::Arrival, packet, self.queue.bytes());
+                self.log.add_event(LinkEvent { before, marked, ..event });
+            }
         }
         self.count_drops(now);
     }
@@ -278,6 +296,10 @@ impl Port {
     #[inline(never)]
     fn record_departure(&mut self, at: Time, taken: &TakenPacket) {
         let sojourn = at.since(taken.packet.queued);
+        if self.log.records_statistics() {
+            let (size, marked) = (taken.packet.size, taken.is_marked);
+            return self.log.add_departure(Departure { time: at, sojourn, size, marked });
+        }
         let kind = EventKind::Departure { sojourn };
         let event = LinkEvent::new(at, kind, &taken.packet, self.queue.bytes());
         self.log.add_event(LinkEvent { before: taken.before, marked: taken.is_marked, ..event });

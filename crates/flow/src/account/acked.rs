@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use paceline_cc::{Ack, Fate, Signals, Time};
 
 use super::entry::{Detail, Entry};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, PlainRun};
 use super::rate::RateSampler;
 use super::{Account, Repair};
 
@@ -142,8 +142,29 @@ impl Account {
 
     /// Acknowledges the numbers below the `end` that [`Ledger::run_end`] returned, and sums them up.
     /// Returns with them the packet that Linux looks at last.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn take_run(&mut self, now: Time, ack: &Ack, end: u64) -> (Acked, Option<Last>) {
+        let prior_end = self.ledger.acked_end();
+        // A probe among them needs a closer look, and so do fates.
+        let has_probe = self.timers.probe > prior_end && self.timers.probe <= end;
+        if !has_probe
+            && !self.config.signals.contains(Signals::FATES)
+            && let Some(run) = self.ledger.on_plain_run(end, ack.cumulative)
+        {
+            let PlainRun { bytes, packets, newest, detail } = run;
+            self.rates.on_acked_run(now, bytes, newest, detail);
+            let sent = newest.sent;
+            let last = Some(Last { place: (true, newest.segment, end - 1), sent });
+            let newest = Some((end - 1, sent));
+            return (Acked { bytes, packets, newest, prior_end, ..Acked::default() }, last);
+        }
+        self.take_mixed_run(now, ack, end)
+    }
+
+    /// Does [`Account::take_run`] for numbers of any kind.
+    #[cold]
+    #[inline(never)]
+    fn take_mixed_run(&mut self, now: Time, ack: &Ack, end: u64) -> (Acked, Option<Last>) {
         let acked = Acked { prior_end: self.ledger.acked_end(), ..Acked::default() };
         let (ledger, mut notes) = self.notes(now, acked);
         let mut last = None;

@@ -81,6 +81,13 @@ impl Entry {
         self.state & !FLAGS == IN_FLIGHT
     }
 
+    /// Returns true if the packet is in flight, is no retransmission, and may be declared lost by
+    /// RACK.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.state == IN_FLIGHT
+    }
+
     /// Takes the packet off the list on which RACK looks for losses (Linux `tsorted_sent_queue`).
     pub(super) fn unwatch(&mut self) {
         self.state |= UNWATCHED;

@@ -99,6 +99,25 @@ impl RateSampler {
         }
     }
 
+    /// Does [`RateSampler::on_acked`] for all packets of a run, the first ones of an
+    /// acknowledgement, that have `bytes` bytes and of which `newest` was sent last.
+    #[inline(always)]
+    pub(crate) fn on_acked_run(
+        &mut self,
+        now: Time,
+        bytes: u64,
+        newest: &Entry,
+        detail: Option<&Detail>,
+    ) {
+        self.delivered += bytes;
+        self.delivered_at = now;
+        self.first_sent = newest.sent;
+        self.newest = Some(Snapshot { sent: newest.sent, delivered: newest.delivered });
+        if let Some(detail) = detail {
+            self.detail = *detail;
+        }
+    }
+
     /// Ends an acknowledgement. Returns the total of bytes delivered when its newest packet was
     /// sent.
     #[inline]

@@ -243,7 +243,7 @@ impl Recorder {
     }
 
     /// Records a data packet's arrival at its receiver.
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, now: Time, packet: &Packet, segment: u64) {
         let measured = now >= self.from;
         if let Some(sums) = self.sums.get_mut(packet.flow as usize).filter(|_| measured) {

@@ -67,6 +67,13 @@ impl Connector {
         if self.acks { Time::ZERO } else { self.next_syn }
     }
 
+    /// Returns true if the connection is established and nothing of the handshake is to be sent:
+    /// then [`Sender::shake_hands`] does nothing.
+    #[inline]
+    pub(super) fn is_established(&self) -> bool {
+        self.state == State::Established && !self.acks
+    }
+
     /// Returns true if a SYN was sent for the present connection.
     pub(super) fn has_begun(&self) -> bool {
         self.syns > 0

@@ -566,7 +566,7 @@ impl Stage for Sender {
 impl Sender {
     #[inline(always)]
     fn pop_next(&mut self, now: Time, place: &mut Packet) -> bool {
-        if self.wake <= now && self.on_timers(now, place) {
+        if self.wake <= now && self.on_wake(now, place) {
             return true;
         }
         if self.plan.sends_empty_packet && !self.is_over() && !self.pacer.is_held() {
@@ -579,7 +579,10 @@ impl Sender {
         }
         // Mostly one packet follows an acknowledgement. If no second one may be sent, the sender
         // notes that now, and the driver need not ask again.
-        if !sent || (self.sendable::<true>(now).is_none() && self.next_padding(now).is_none()) {
+        if !sent
+            || (self.sendable::<true>(now).is_none()
+                && (self.plan.padding == 0 || self.next_padding(now).is_none()))
+        {
             self.rearm(now);
         }
         sent

@@ -3,6 +3,7 @@
 
 use paceline_cc::{Feedback, Packet, Span, Time};
 
+use super::handshake::Connector;
 use super::{EMPTY_SIZE, Sender};
 use crate::account::{Expired, Sent};
 
@@ -26,13 +27,17 @@ impl Sender {
     fn set_wake(&mut self, now: Time) {
         // Ensures that time goes on even if a controller leaves its timer in the past.
         let timer = self.plan.timer.max(now + Span::from_micros(1));
-        let mut next = self.account.deadline().min(timer).min(self.source.next());
+        let mut next = timer.min(self.source.next());
         if let Some(connector) = &self.connector {
             next = next.min(connector.next_syn());
         }
         let waits = self.waits() || (self.plan.padding > 0 && self.may_pad());
         if self.pacer.next() > now && waits && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
+        }
+        // A paced sender comes here for each packet, and its exact deadlines are seldom needed.
+        if !self.account.is_quiet_until(next) {
+            next = next.min(self.account.deadline());
         }
         // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
         if next < self.wake || self.wake <= now {
@@ -46,10 +51,19 @@ impl Sender {
         ready > 0 || self.has_repair(ready)
     }
 
+    /// Does [`Sender::on_timers`] if any timer may be due: mostly a wake-up is the pacer's.
+    #[inline(never)]
+    pub(super) fn on_wake(&mut self, now: Time, place: &mut Packet) -> bool {
+        let is_quiet = self.source.next().min(self.plan.timer) > now
+            && self.connector.as_deref().is_none_or(Connector::is_established)
+            && self.account.is_quiet_until(now + Span::from_nanos(1));
+        !is_quiet && self.on_timers(now, place)
+    }
+
     /// Handles the timers that are due. Returns true if a SYN or a tail loss probe was put into
     /// `place`.
     #[cold]
-    pub(super) fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
+    fn on_timers(&mut self, now: Time, place: &mut Packet) -> bool {
         if self.source.next() <= now {
             let media_rate = self.media_rate();
             self.source.set_target(media_rate, self.controller.left_out_share());

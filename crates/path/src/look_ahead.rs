@@ -201,7 +201,9 @@ impl LookAheadLink {
             && serving.departure <= latest
         {
             departed += 1;
-            if self.log.records_statistics() {
+        }
+        if self.log.records_statistics() {
+            for serving in (self.departed..departed).filter_map(|at| self.line.get(at)) {
                 self.log.add_departure(serving.departed());
             }
         }

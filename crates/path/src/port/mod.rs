@@ -140,11 +140,13 @@ impl Port {
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
         self.log.count_arrival(packet);
-        if self.is_watched {
-            self.enqueue_watched(now, packet, capacity);
-        } else {
+        if !self.is_watched {
             self.queue.push(now, packet, &mut self.log.drops);
             self.count_drops(now);
+        } else if self.router.is_some() {
+            self.enqueue_routed(now, packet, capacity);
+        } else {
+            self.enqueue_noting(now, packet, (packet.ecn, false));
         }
     }
 
@@ -160,11 +162,11 @@ impl Port {
         }
         self.taken_packets += 1;
         self.taken_bytes += u64::from(place.packet.size);
-        if self.is_watched {
-            self.watch_departure(now, marks, capacity, place);
-        } else {
-            place.before = place.packet.ecn;
-            place.is_marked = false;
+        place.before = place.packet.ecn;
+        place.is_marked =
+            self.is_watched && place.packet.ecn == Ecn::Ce && self.queue.marks() > marks;
+        if self.router.is_some() {
+            self.route_departure(now, capacity, place);
         }
         true
     }
@@ -174,7 +176,11 @@ impl Port {
     pub fn finish(&mut self, at: Time, taken: &TakenPacket) {
         self.release(taken);
         self.log.count_departure(at, &taken.packet);
-        if self.log.is_on() {
+        if self.log.records_statistics() {
+            let (size, marked) = (taken.packet.size, taken.is_marked);
+            let sojourn = at.since(taken.packet.queued);
+            self.log.add_departure(Departure { time: at, sojourn, size, marked });
+        } else if self.log.records() {
             self.record_departure(at, taken);
         }
     }
@@ -226,12 +232,11 @@ impl Port {
         }
     }
 
+    /// Does [`Port::enqueue`] with a router.
     #[inline(never)]
-    fn enqueue_watched(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
+    fn enqueue_routed(&mut self, now: Time, packet: &Packet, capacity: &dyn Capacity) {
         let before = packet.ecn;
-        let Some(router) = &mut self.router else {
-            return self.enqueue_noting(now, packet, (before, false));
-        };
+        let Some(router) = &mut self.router else { return };
         let mut packet = *packet;
         let (queue_packets, queue_bytes) =
             self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
@@ -243,7 +248,7 @@ impl Port {
 
     /// Passes an arriving packet to the queue, and records its event. Its ECN field was `before`
     /// when it arrived; `is_marked` if the router marked it.
-    #[inline]
+    #[inline(never)]
     fn enqueue_noting(&mut self, now: Time, packet: &Packet, (before, is_marked): (Ecn, bool)) {
         let marks = self.queue.marks();
         self.queue.push(now, packet, &mut self.log.drops);
@@ -257,29 +262,20 @@ impl Port {
         self.count_drops(now);
     }
 
-    /// Passes a departure to the router and the log. The queue had made `marks` marks before it.
+    /// Passes a departure to the router, which may mark the packet.
     #[inline(never)]
-    fn watch_departure(
-        &mut self,
-        now: Time,
-        marks: u64,
-        capacity: &dyn Capacity,
-        place: &mut TakenPacket,
-    ) {
+    fn route_departure(&mut self, now: Time, capacity: &dyn Capacity, place: &mut TakenPacket) {
+        let Some(router) = &mut self.router else { return };
         let packet = &mut place.packet;
-        place.before = packet.ecn;
-        place.is_marked = packet.ecn == Ecn::Ce && self.queue.marks() > marks;
-        if let Some(router) = &mut self.router {
-            let unused = self.queue.take_unused_share();
-            if unused > 0 {
-                router.on_unused_share(now, unused);
-            }
-            let (queue_packets, queue_bytes) =
-                self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
-            let view = LinkView { capacity, queue_packets, queue_bytes };
-            router.on_departure(now, packet, now.since(packet.queued), &view);
-            place.is_marked |= self.count_marks(place.before, &place.packet);
+        let unused = self.queue.take_unused_share();
+        if unused > 0 {
+            router.on_unused_share(now, unused);
         }
+        let (queue_packets, queue_bytes) =
+            self.queue.backlog_for(TrafficClass::EXPLICIT, packet.flow);
+        let view = LinkView { capacity, queue_packets, queue_bytes };
+        router.on_departure(now, packet, now.since(packet.queued), &view);
+        place.is_marked |= self.count_marks(place.before, &place.packet);
     }
 
     /// Counts the router's changes of the ECN field. Returns true if the router marked the packet.
@@ -296,10 +292,6 @@ impl Port {
     #[inline(never)]
     fn record_departure(&mut self, at: Time, taken: &TakenPacket) {
         let sojourn = at.since(taken.packet.queued);
-        if self.log.records_statistics() {
-            let (size, marked) = (taken.packet.size, taken.is_marked);
-            return self.log.add_departure(Departure { time: at, sojourn, size, marked });
-        }
         let kind = EventKind::Departure { sojourn };
         let event = LinkEvent::new(at, kind, &taken.packet, self.queue.bytes());
         self.log.add_event(LinkEvent { before: taken.before, marked: taken.is_marked, ..event });

@@ -81,8 +81,9 @@ impl Codel {
 }
 
 impl PacketSource for Fifo {
-    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        self.pop(now, drops)
+    #[inline]
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
+        self.pop_into(now, drops, place)
     }
     fn backlog(&self) -> u64 {
         self.bytes()
@@ -99,7 +100,13 @@ impl Queue for Codel {
     }
 
     fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        self.state.pop(&self.params, &mut self.fifo, now, drops, &mut self.marks)
+        let mut packet = Packet::opaque(0);
+        self.pop_into(now, drops, &mut packet).then_some(packet)
+    }
+
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
+        let Codel { params, fifo, state, marks } = self;
+        state.pop_into((params, fifo), now, (drops, marks), place)
     }
 
     fn packets(&self) -> usize {

@@ -3,12 +3,12 @@
 use paceline_cc::{Packet, Span, Time};
 
 use super::CodelParams;
-use crate::queue::{DroppedPacket, mark_or_drop};
+use crate::queue::{DropReason, DroppedPacket, mark};
 
 /// The buffer from which a CoDel takes its packets.
 pub(in crate::queue) trait PacketSource {
-    /// Removes the next packet.
-    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet>;
+    /// Moves the next packet into `place`. Returns false if there is none.
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool;
     /// Returns the bytes left in the buffer. CoDel drops nothing while this is at most one MTU.
     fn backlog(&self) -> u64;
 }
@@ -54,7 +54,7 @@ pub(in crate::queue) struct CodelState {
     pub(super) dropping: bool,
 }
 
-/// Arguments of a call of [`CodelState::pop`].
+/// Arguments of a call of [`CodelState::pop_into`].
 struct Dequeue<'a, S> {
     params: &'a CodelParams,
     source: &'a mut S,
@@ -64,88 +64,95 @@ struct Dequeue<'a, S> {
 }
 
 impl<S> Dequeue<'_, S> {
-    /// Marks the packet and returns it, if `ecn` is set and the packet is ECN-capable; otherwise
-    /// drops it.
-    fn signal(&mut self, packet: Packet) -> Option<Packet> {
-        mark_or_drop(packet, self.params.ecn, self.marks, self.drops)
+    /// Marks the packet, if `ecn` is set and the packet is ECN-capable; otherwise drops it and
+    /// returns false.
+    fn signal(&mut self, packet: &mut Packet) -> bool {
+        if self.params.ecn && mark(packet, self.marks) {
+            return true;
+        }
+        self.drops.push(DroppedPacket { packet: *packet, reason: DropReason::Aqm });
+        false
     }
 }
 
 impl CodelState {
-    /// Returns the next packet to transmit. May drop and mark packets before.
-    pub(in crate::queue) fn pop<S: PacketSource>(
+    /// Moves the next packet to transmit into `place`. Returns false if there is none. May drop and
+    /// mark packets before.
+    #[inline]
+    pub(in crate::queue) fn pop_into<S: PacketSource>(
         &mut self,
-        params: &CodelParams,
-        source: &mut S,
+        (params, source): (&CodelParams, &mut S),
         now: Time,
-        drops: &mut Vec<DroppedPacket>,
-        marks: &mut u64,
-    ) -> Option<Packet> {
+        (drops, marks): (&mut Vec<DroppedPacket>, &mut u64),
+        place: &mut Packet,
+    ) -> bool {
         let mut call = Dequeue { params, source, now, drops, marks };
-        let Some((packet, ok_to_drop)) = self.take(&mut call) else {
+        let Some(ok_to_drop) = self.take(&mut call, place) else {
             self.dropping = false;
-            return None;
+            return false;
         };
         match (self.dropping, ok_to_drop) {
             (_, false) => {
                 self.dropping = false;
-                Some(packet)
+                true
             }
-            (true, true) => self.keep_dropping(packet, &mut call),
-            (false, true) => self.start_dropping(packet, &mut call),
+            (true, true) => self.keep_dropping(&mut call, place),
+            (false, true) => self.start_dropping(&mut call, place),
         }
     }
 
-    /// Does the RFC's `dodequeue`: returns the next packet, and `ok_to_drop`, which is true if the
-    /// sojourn time has been above the target for an interval.
-    fn take<S: PacketSource>(&mut self, call: &mut Dequeue<'_, S>) -> Option<(Packet, bool)> {
-        let Some(packet) = call.source.take(call.now, call.drops) else {
+    /// Does the RFC's `dodequeue`: moves the next packet into `place`, and returns `ok_to_drop`,
+    /// which is true if the sojourn time has been above the target for an interval. `None` without
+    /// a packet.
+    #[inline]
+    fn take<S: PacketSource>(
+        &mut self,
+        call: &mut Dequeue<'_, S>,
+        place: &mut Packet,
+    ) -> Option<bool> {
+        if !call.source.take(call.now, call.drops, place) {
             self.above = FirstAbove::default();
             return None;
-        };
-        let below = call.now.since(packet.queued) < call.params.target
+        }
+        let below = call.now.since(place.queued) < call.params.target
             || call.source.backlog() <= u64::from(call.params.mtu);
-        Some((packet, self.above.note(call.now, below, call.params.interval)))
+        Some(self.above.note(call.now, below, call.params.interval))
     }
 
-    /// Makes the due drops of the dropping state, while packets stay above the target.
+    /// Makes the due drops of the dropping state, while packets stay above the target. Returns false
+    /// if no packet is left.
+    #[inline(never)]
     fn keep_dropping<S: PacketSource>(
         &mut self,
-        mut packet: Packet,
         call: &mut Dequeue<'_, S>,
-    ) -> Option<Packet> {
+        place: &mut Packet,
+    ) -> bool {
         let interval = call.params.interval;
         // At high drop rates the next drop may also be due: hence the loop.
         while call.now >= self.drop_next {
             self.count = self.count.saturating_add(1);
-            if let Some(marked) = call.signal(packet) {
+            if call.signal(place) {
                 self.drop_next = next_drop(self.drop_next, interval, self.count);
-                return Some(marked);
+                return true;
             }
-            let (next, ok_to_drop) = match self.take(call) {
-                Some((next, ok_to_drop)) => (Some(next), ok_to_drop),
-                None => (None, false),
-            };
-            if !ok_to_drop {
+            let next = self.take(call, place);
+            if next != Some(true) {
                 self.dropping = false;
-                return next;
+                return next.is_some();
             }
             self.drop_next = next_drop(self.drop_next, interval, self.count);
-            packet = next?;
         }
-        Some(packet)
+        true
     }
 
-    /// Enters the dropping state with a first drop or mark.
+    /// Enters the dropping state with a first drop or mark. Returns false if no packet is left.
+    #[inline(never)]
     fn start_dropping<S: PacketSource>(
         &mut self,
-        packet: Packet,
         call: &mut Dequeue<'_, S>,
-    ) -> Option<Packet> {
-        let next = match call.signal(packet) {
-            Some(marked) => Some(marked),
-            None => self.take(call).map(|(next, _)| next),
-        };
+        place: &mut Packet,
+    ) -> bool {
+        let has_next = call.signal(place) || self.take(call, place).is_some();
         self.dropping = true;
         // If the dropping state ended less than 16 intervals ago, start near the drop rate that it
         // had then (RFC 8289 §5.4).
@@ -155,7 +162,7 @@ impl CodelState {
         self.count = if delta > 1 && lately { delta } else { 1 };
         self.drop_next = next_drop(call.now, interval, self.count);
         self.last_count = self.count;
-        next
+        has_next
     }
 
     /// Passes names and values to `see`, for plots.

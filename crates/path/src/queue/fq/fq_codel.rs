@@ -103,8 +103,9 @@ struct FlowQueue<'a> {
 }
 
 impl PacketSource for FlowQueue<'_> {
-    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        self.total.pop(self.fifo, now, drops)
+    #[inline]
+    fn take(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
+        self.total.pop_into(self.fifo, now, drops, place)
     }
     fn backlog(&self) -> u64 {
         match self.backlog {
@@ -206,10 +207,15 @@ impl Queue for FqCodel {
     }
 
     fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
+        let mut packet = Packet::opaque(0);
+        self.pop_into(now, drops, &mut packet).then_some(packet)
+    }
+
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
-            let index = *list.front()?;
+            let Some(&index) = list.front() else { return false };
             let flow = &mut self.bins.queues[index as usize];
             if flow.deficit <= 0 {
                 flow.deficit += self.quantum;
@@ -219,10 +225,11 @@ impl Queue for FqCodel {
             }
             let Flow { fifo, state, .. } = flow;
             let mut queue = FlowQueue { fifo, total: &mut self.total, backlog: self.backlog };
-            if let Some(packet) = state.pop(&self.codel, &mut queue, now, drops, &mut self.marks) {
-                let deficit = flow.deficit - i64::from(packet.size);
+            let codel = (&self.codel, &mut queue);
+            if state.pop_into(codel, now, (&mut *drops, &mut self.marks), place) {
+                let deficit = flow.deficit - i64::from(place.size);
                 flow.deficit = deficit.max(-MOST_DEBT * self.quantum);
-                return Some(packet);
+                return true;
             }
             list.pop_front();
             // An empty new queue becomes an old one; otherwise it would always be new again.

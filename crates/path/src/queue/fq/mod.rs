@@ -84,4 +84,19 @@ impl Total {
         self.bytes -= bytes - fifo.bytes();
         packet
     }
+
+    /// Does [`Total::pop`] into `place`. Returns false if there is no packet.
+    fn pop_into(
+        &mut self,
+        fifo: &mut Fifo,
+        now: Time,
+        drops: &mut Vec<DroppedPacket>,
+        place: &mut Packet,
+    ) -> bool {
+        let (packets, bytes) = (fifo.packets(), fifo.bytes());
+        let popped = fifo.pop_into(now, drops, place);
+        self.packets -= (packets - fifo.packets()) as u64;
+        self.bytes -= bytes - fifo.bytes();
+        popped
+    }
 }

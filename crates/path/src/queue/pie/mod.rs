@@ -203,16 +203,21 @@ impl Queue for Pie {
     }
 
     fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
+        let mut packet = Packet::opaque(0);
+        self.pop_into(now, drops, &mut packet).then_some(packet)
+    }
+
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
         self.catch_up(now);
-        let packet = self.fifo.pop(now, drops);
-        if let Some(packet) = &packet {
-            self.sojourn = now.since(packet.queued);
-            self.departures.note(now, packet.size, self.fifo.bytes());
+        let popped = self.fifo.pop_into(now, drops, place);
+        if popped {
+            self.sojourn = now.since(place.queued);
+            self.departures.note(now, place.size, self.fifo.bytes());
         }
         if self.fifo.is_empty() {
             self.sojourn = Span::ZERO;
         }
-        packet
+        popped
     }
 
     fn packets(&self) -> usize {

@@ -194,9 +194,14 @@ impl Queue for Red {
     }
 
     fn pop(&mut self, now: Time, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        let packet = self.fifo.pop(now, drops);
-        self.average.departure(now, packet.is_some(), self.fifo.is_empty());
-        packet
+        let mut packet = Packet::opaque(0);
+        self.pop_into(now, drops, &mut packet).then_some(packet)
+    }
+
+    fn pop_into(&mut self, now: Time, drops: &mut Vec<DroppedPacket>, place: &mut Packet) -> bool {
+        let popped = self.fifo.pop_into(now, drops, place);
+        self.average.departure(now, popped, self.fifo.is_empty());
+        popped
     }
 
     fn packets(&self) -> usize {

@@ -5,6 +5,8 @@
 //! takes the candidate under which the losses of the last observations are the most likely, with a bias
 //! towards larger bandwidths.
 
+use std::sync::LazyLock;
+
 use paceline_cc::{Fate, Span, Time};
 
 /// Observations that count (`ObservationWindowSize`), each of at least this time
@@ -59,6 +61,10 @@ const MEDIAN_FACTOR: f64 = 2.0;
 /// Packets of an unfinished observation whose losses are remembered by number, so that those that arrive
 /// after all are taken back.
 const REMEMBERED_LOSSES: usize = 4096;
+
+/// Weights of the observations, from the newest to the oldest.
+static WEIGHTS: LazyLock<[f64; OBSERVATIONS]> =
+    LazyLock::new(|| std::array::from_fn(|age| libm::pow(WEIGHT, age as f64)));
 
 /// What limits the estimate.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -318,9 +324,9 @@ impl LossV2 {
     /// The observations with their weights.
     fn weighted(&self) -> impl Iterator<Item = (f64, &Observation)> {
         let known = self.count.min(OBSERVATIONS as u64) as usize;
-        let weight = |observation: &Observation| {
-            libm::pow(WEIGHT, (self.count - 1 - observation.number) as f64)
-        };
+        let weights = &*WEIGHTS;
+        let weight =
+            move |one: &Observation| weights[(self.count - 1 - one.number) as usize % OBSERVATIONS];
         self.observations[..known].iter().map(move |one| (weight(one), one))
     }
 

@@ -1,7 +1,7 @@
 //! The receiver's belief about the link's rate: a probability for each of 257 rates, updated by
 //! Brownian motion and by arriving packets (thesis §2.2.1 and §2.2.2).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use paceline_cc::Span;
 
@@ -46,11 +46,47 @@ fn normal_cdf(x: f64, deviation: f64) -> f64 {
     0.5 * libm::erfc(-middle / (deviation * std::f64::consts::SQRT_2))
 }
 
+/// Number of rates whose probabilities are computed together: eight pairs, as many as a processor
+/// has registers for.
+const LANES: usize = 16;
+
+/// The probabilities of reaching [`LANES`] neighbouring rates. Aligned for loads of pairs.
+#[derive(Copy, Clone, Debug)]
+#[repr(align(16))]
+struct Lanes([f64; LANES]);
+
+/// The probabilities of reaching [`LANES`] neighbouring rates, from all rates that reach any of
+/// them.
+#[derive(Debug)]
+struct Columns {
+    /// The lowest of these rates.
+    low: usize,
+    /// One entry for each of them.
+    shares: Vec<Lanes>,
+}
+
 /// The change of the rate in a tick. Rates further apart than [`REACH`] do not reach each other.
 #[derive(Debug)]
 pub struct Transition {
     /// For each rate, the lowest rate that it reaches, and the probabilities from there on.
     rows: Vec<(usize, Vec<f64>)>,
+    /// The same probabilities by the rates that are reached.
+    columns: Vec<Columns>,
+}
+
+/// Sorts the probabilities of `rows` by the rates that are reached.
+fn columns(rows: &[(usize, Vec<f64>)]) -> Vec<Columns> {
+    let block = |first: usize| {
+        let low = first.saturating_sub(REACH);
+        let high = (first + LANES - 1 + REACH).min(BINS - 1);
+        let share = |from: usize, to: usize| {
+            let (low, row) = &rows[from];
+            to.checked_sub(*low).and_then(|at| row.get(at)).copied().unwrap_or(0.0)
+        };
+        let lanes = |from| Lanes(std::array::from_fn(|lane| share(from, first + lane)));
+        Columns { low, shares: (low..=high).map(lanes).collect() }
+    };
+    (0..BINS).step_by(LANES).map(block).collect()
 }
 
 impl Transition {
@@ -83,18 +119,27 @@ impl Transition {
             }
             (low, row)
         });
-        Transition { rows: rows.collect() }
+        let rows: Vec<_> = rows.collect();
+        Transition { columns: columns(&rows), rows }
     }
 
     /// Computes the probabilities `to` a tick after `from`. The sum may shrink.
     pub fn apply(&self, from: &Rates, to: &mut Rates) {
-        to.fill(0.0);
-        for (&p, (low, row)) in from.iter().zip(&self.rows) {
-            if p > 0.0 {
-                for (to, share) in to[*low..].iter_mut().zip(row) {
-                    *to += p * share;
+        let possible = |p: &f64| *p > 0.0;
+        let first = from.iter().position(possible).unwrap_or(BINS);
+        let end = from.iter().rposition(possible).map_or(0, |last| last + 1);
+        for (Columns { low, shares }, to) in self.columns.iter().zip(to.chunks_mut(LANES)) {
+            // Each sum begins with the lowest rate, as the digests of runs expect.
+            let mut sums = [0.0; LANES];
+            let start = first.max(*low);
+            let used = start - low..end.saturating_sub(*low).min(shares.len());
+            for (&p, shares) in from[start.min(BINS)..].iter().zip(shares.get(used).unwrap_or(&[]))
+            {
+                for (sum, share) in sums.iter_mut().zip(&shares.0) {
+                    *sum += p * share;
                 }
             }
+            to.copy_from_slice(&sums[..to.len()]);
         }
     }
 
@@ -105,9 +150,35 @@ impl Transition {
     }
 }
 
-/// Returns the logarithms of the rates in packets per tick; the first is that of zero.
-fn logarithms() -> Rates {
-    std::array::from_fn(|bin| libm::log(per_tick(bin)))
+/// Logarithms of the rates in packets per tick; the first is that of zero.
+static LOGARITHMS: LazyLock<Rates> =
+    LazyLock::new(|| std::array::from_fn(|bin| libm::log(per_tick(bin))));
+
+/// Number of counts whose likelihoods are kept: those of links of up to 24 Mbit/s.
+const KEPT: u32 = 40;
+
+/// The likelihoods of the first counts, 2 kB each.
+static LIKELIHOODS: LazyLock<Vec<Rates>> = LazyLock::new(|| (0..KEPT).map(likelihoods).collect());
+
+/// Returns the logarithm of the likelihood that a tick brings `packets` packets at a rate, without
+/// the part that is equal for all rates.
+fn log_likelihood(packets: u32, bin: usize) -> f64 {
+    match (packets, bin) {
+        (0, _) => -per_tick(bin),
+        (_, 0) => f64::NEG_INFINITY,
+        _ => f64::from(packets) * LOGARITHMS[bin] - per_tick(bin),
+    }
+}
+
+/// Returns the likelihood of each rate when a tick brings `packets` packets, relative to the largest
+/// one, so that none of a count's likelihoods underflows to zero.
+fn likelihoods(packets: u32) -> Rates {
+    // The likelihood is largest for the rate equal to the count.
+    let nearest = (f64::from(packets) / (WIDTH * TICK.as_secs_f64())) as usize;
+    let around = nearest.saturating_sub(2).min(BINS - 1)..=(nearest + 1).min(BINS - 1);
+    let log = |bin| log_likelihood(packets, bin);
+    let peak = around.map(log).fold(f64::NEG_INFINITY, f64::max);
+    std::array::from_fn(|bin| libm::exp(log(bin) - peak))
 }
 
 /// The probabilities of the rates.
@@ -115,13 +186,12 @@ fn logarithms() -> Rates {
 pub struct Belief {
     p: Rates,
     transition: Arc<Transition>,
-    logarithms: Rates,
 }
 
 impl Belief {
     /// Returns the belief before the first tick: all rates are equally likely.
     pub fn new(transition: Arc<Transition>) -> Belief {
-        Belief { p: [1.0 / BINS as f64; BINS], transition, logarithms: logarithms() }
+        Belief { p: [1.0 / BINS as f64; BINS], transition }
     }
 
     /// Returns the probability of each rate.
@@ -139,27 +209,20 @@ impl Belief {
 
     /// Updates the probabilities for `packets` packets that arrived in the tick that has passed.
     pub fn observe(&mut self, packets: u32) {
-        // Likelihoods are relative to the largest one, so that none of a count's likelihoods
-        // underflows to zero.
-        let count = packets as f64;
-        let log = |bin: usize| match (packets, bin) {
-            (0, _) => -per_tick(bin),
-            (_, 0) => f64::NEG_INFINITY,
-            _ => count * self.logarithms[bin] - per_tick(bin),
-        };
-        // The likelihood is largest for the rate equal to the count.
-        let nearest = (count / (WIDTH * TICK.as_secs_f64())) as usize;
-        let around = nearest.saturating_sub(2).min(BINS - 1)..=(nearest + 1).min(BINS - 1);
-        let peak = around.map(log).fold(f64::NEG_INFINITY, f64::max);
         let mut p = self.p;
-        for (bin, p) in p.iter_mut().enumerate() {
-            *p *= libm::exp(log(bin) - peak);
+        let weigh = |p: &mut Rates, likelihoods: &Rates| {
+            p.iter_mut().zip(likelihoods).for_each(|(p, likelihood)| *p *= likelihood);
+        };
+        match LIKELIHOODS.get(packets as usize) {
+            Some(kept) => weigh(&mut p, kept),
+            None => weigh(&mut p, &likelihoods(packets)),
         }
         let sum = normalise(&mut p);
         if sum.is_nan() || sum < 1e-250 {
             // The count is so unlikely under every rate with a probability that the products
             // underflow. In logarithms, relative to the largest value, they do not.
-            let log: Rates = std::array::from_fn(|bin| log(bin) + libm::log(self.p[bin]));
+            let log = |bin| log_likelihood(packets, bin) + libm::log(self.p[bin]);
+            let log: Rates = std::array::from_fn(log);
             let peak = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             p = log.map(|log| if peak.is_finite() { libm::exp(log - peak) } else { 1.0 });
             normalise(&mut p);

@@ -74,36 +74,81 @@ impl Tables {
     /// Returns for each tick the smallest count that the link does not exceed by its end with a
     /// probability of at least `share`.
     pub fn quantile(&self, p: &Rates, share: f64) -> Counts {
+        self.quantile_near(p, share, &Counts::default())
+    }
+
+    /// Does [`Tables::quantile`], faster if the counts are close to `near`, or all differ from it
+    /// by one factor.
+    pub fn quantile_near(&self, p: &Rates, share: f64, near: &Counts) -> Counts {
         let mut counts = Counts::default();
-        let mut least = 0;
-        for (table, count) in self.cumulative.iter().zip(&mut counts) {
+        // The count before, and the one in `near`.
+        let (mut least, mut near_least) = (0, 0);
+        for ((table, count), near) in self.cumulative.iter().zip(&mut counts).zip(near) {
+            let suffices = |count: usize| weigh(p, &table[count]) >= share;
+            let near = usize::from(*near);
+            let expected = if near_least > 0 { near * least / near_least } else { near };
             // A later tick's cumulative count is never smaller.
-            let (mut low, mut high) = (least, table.len() - 1);
-            while low < high {
-                let middle = usize::midpoint(low, high);
-                if weigh(p, &table[middle]) >= share {
-                    high = middle;
-                } else {
-                    low = middle + 1;
-                }
-            }
-            least = low;
-            *count = low as u16;
+            least = smallest(suffices, (least, table.len() - 1), expected);
+            (near_least, *count) = (near, least as u16);
         }
         counts
     }
 }
 
+/// Returns the smallest count in `low..=high` that `suffices`, which every larger one then does, too;
+/// `high` if no other does. Searches around `near`, in steps that double.
+fn smallest(
+    suffices: impl Fn(usize) -> bool,
+    (mut low, mut high): (usize, usize),
+    near: usize,
+) -> usize {
+    let near = near.clamp(low, high);
+    let mut step = 1;
+    if near < high && !suffices(near) {
+        low = near + 1;
+        while low < high {
+            let at = (low + step - 1).min(high - 1);
+            if suffices(at) {
+                high = at;
+                break;
+            }
+            (low, step) = (at + 1, 2 * step);
+        }
+    } else {
+        high = near;
+        while low < high {
+            let at = high.saturating_sub(step).max(low);
+            if !suffices(at) {
+                low = at + 1;
+                break;
+            }
+            (high, step) = (at, 2 * step);
+        }
+    }
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if suffices(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
 /// Returns the scalar product, in four lanes that processors can add in parallel.
 fn weigh(p: &Rates, values: &Rates) -> f64 {
     let mut lanes = [0.0; 4];
-    let (p, values) = (p.chunks_exact(4), values.chunks_exact(4));
-    let rest: f64 = p.remainder().iter().zip(values.remainder()).map(|(p, v)| p * v).sum();
-    for (p, values) in p.zip(values) {
-        for lane in 0..4 {
-            lanes[lane] += p[lane] * values[lane];
+    let ((p, p_rest), (values, rest)) = (p.as_chunks::<16>(), values.as_chunks::<16>());
+    for (p, values) in p.iter().zip(values) {
+        // Each lane adds every fourth product, in ascending order.
+        for first in [0, 4, 8, 12] {
+            for (lane, sum) in lanes.iter_mut().enumerate() {
+                *sum += p[first + lane] * values[first + lane];
+            }
         }
     }
+    let rest: f64 = p_rest.iter().zip(rest).map(|(p, v)| p * v).sum();
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }
 

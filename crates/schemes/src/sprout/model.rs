@@ -1,5 +1,6 @@
 //! The receiver's model of the link: Sprout's, and a trait that Sprout-EWMA implements, too.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::SproutParams;
@@ -28,13 +29,15 @@ pub struct Inference {
     belief: Belief,
     /// Probability that the link delivers at most as much as forecast.
     share: f64,
+    /// The last forecast, close to which the next one is searched.
+    last: Cell<Counts>,
 }
 
 impl Inference {
     /// Returns a model without information, with tables from [`SproutParams::tables`].
     pub fn new(params: &SproutParams, tables: Arc<Tables>) -> Inference {
         let belief = Belief::new(tables.transition.clone());
-        Inference { tables, belief, share: 1.0 - params.confidence }
+        Inference { tables, belief, share: 1.0 - params.confidence, last: Cell::default() }
     }
 
     /// Returns the probabilities.
@@ -54,7 +57,9 @@ impl Model for Inference {
         self.belief.observe(if packets > 0.0 { whole.max(1) } else { 0 });
     }
     fn forecast(&self) -> Counts {
-        self.tables.quantile(self.belief.p(), self.share)
+        let counts = self.tables.quantile_near(self.belief.p(), self.share, &self.last.get());
+        self.last.set(counts);
+        counts
     }
     fn restart(&mut self) {
         self.belief = Belief::new(self.tables.transition.clone());

@@ -196,7 +196,7 @@ fn make_all(
         runs.make(*job, names, &|| control.go_on()).map_err(fail).ok().flatten()
     };
     let rows = run_interruptibly(py, threads, control, || {
-        jobs.par_iter().map(row).collect::<Vec<Option<CompareRow>>>()
+        jobs.par_iter().with_max_len(1).map(row).collect::<Vec<Option<CompareRow>>>()
     })?;
     if let Some(problem) = first.into_inner().ok().flatten() {
         return Err(run_error(py, problem));

@@ -153,7 +153,7 @@ impl PyScenario {
                 let scenario = run.scenario(&self.scenario);
                 run_while(&scenario, &names, &|| control.go_on())
             };
-            runs.par_iter().map(run).collect::<Result<Option<Vec<Outcome>>, _>>()
+            runs.par_iter().with_max_len(1).map(run).collect::<Result<Option<Vec<Outcome>>, _>>()
         })?;
         match outcomes {
             Ok(Some(outcomes)) => {

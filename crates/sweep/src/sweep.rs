@@ -115,6 +115,7 @@ pub fn sweep(
     let journal = Mutex::new(journal);
     let made: Vec<(u64, Rows)> = combinations
         .into_par_iter()
+        .with_max_len(1)
         .flat_map_iter(|combination| jobs_of(combination).map(move |job| (combination, job)))
         .filter(|(_, job)| is_missing(job))
         .map(|(combination, job)| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -137,8 +138,12 @@ impl Work {
         let (alone, together): (Vec<usize>, Vec<usize>) =
             order.into_iter().partition(|&at| self.tasks[at].1.alone);
         let record = |&at: &usize| (at, self.record(at, store, progress, &problems));
+        // A thread takes the longest task that none has begun: rayon's own order would give the
+        // longest quarter of all tasks to one of two threads.
+        let next = AtomicUsize::new(0);
+        let take = |_: &usize| record(&together[next.fetch_add(1, Ordering::Relaxed)]);
         let mut records: BTreeMap<usize, Option<Record>> =
-            together.par_iter().map(record).collect();
+            together.par_iter().with_max_len(1).map(take).collect();
         records.extend(alone.iter().map(record));
         if !progress.go_on() {
             return Err("stopped before the end".into());
@@ -161,5 +166,51 @@ impl Work {
 fn note(problems: &Mutex<Vec<(String, String)>>, task: &Task, problem: String) {
     if let Ok(mut problems) = problems.lock() {
         problems.push((task.name.clone(), problem));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Condvar};
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Silent;
+
+    impl Progress for Silent {
+        fn begin(&self, _total: f64, _done: f64) {}
+        fn done(&self, _task: &str, _cost: f64) {}
+    }
+
+    /// Each of the two longest of 16 tasks waits until the other one has begun.
+    #[test]
+    fn the_longest_tasks_run_side_by_side() {
+        let begun = Arc::new((Mutex::new(0), Condvar::new()));
+        let task = |number: usize| {
+            let (name, begun) = (format!("task {number}"), Arc::clone(&begun));
+            let cost = number as f64;
+            Task::other(name.clone(), name, cost, move || {
+                if number < 15 {
+                    return Ok(Record::default());
+                }
+                let (count, changed) = &*begun;
+                let mut count = count.lock().map_err(|error| error.to_string())?;
+                *count += 1;
+                changed.notify_all();
+                let wait = changed.wait_timeout_while(count, Duration::from_secs(60), |n| *n < 2);
+                let (_, timeout) = wait.map_err(|error| error.to_string())?;
+                if timeout.timed_out() {
+                    Err("no other one began".into())
+                } else {
+                    Ok(Record::default())
+                }
+            })
+        };
+        let store = Store::disabled();
+        let work = Work::new(vec![(1..=16).map(task).collect()], &store);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        let results = pool.install(|| work.results(&store, &Silent)).expect("not stopped");
+        assert_eq!(results.failures, []);
     }
 }

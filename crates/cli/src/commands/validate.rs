@@ -90,7 +90,7 @@ impl Validate {
             }
         }
         let bar = output::progress(self.quiet, cases.len());
-        let measured = cases.par_iter().flat_map_iter(|case| {
+        let measured = cases.par_iter().with_max_len(1).flat_map_iter(|case| {
             let rows = case.measure();
             bar.inc(1);
             bar.set_message(format!("{}: {}", case.peer, case.group));

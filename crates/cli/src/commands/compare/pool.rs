@@ -59,7 +59,8 @@ impl Pool {
             Ok(row)
         };
         let rows: Result<Vec<Option<CompareRow>>, Error> =
-            self.threads.install(|| jobs.par_iter().map(row).collect());
+            // Rayon else gives a quarter of the jobs to one of two threads as a whole.
+            self.threads.install(|| jobs.par_iter().with_max_len(1).map(row).collect());
         bar.finish_and_clear();
         for (job, row) in jobs.iter().zip(rows?) {
             if let Some(row) = row {

@@ -16,6 +16,7 @@ use crate::registries;
 pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildError> {
     let runs: Vec<Run> = Run::all(scenario).collect();
     runs.into_par_iter()
+        .with_max_len(1)
         .map(|run| Ok((run, paceline_requests::run(&run.scenario(scenario), registries::names())?)))
         .collect()
 }

@@ -61,15 +61,6 @@ struct Shape {
     gaps: [u32; ACK_BLOCKS - 1],
 }
 
-/// What a run of numbers comes to of which each is acknowledged for the first time and was sent once.
-pub(crate) struct PlainRun<'a> {
-    pub(crate) bytes: u64,
-    pub(crate) packets: u32,
-    /// The entry of the largest number, and its detail if details are kept.
-    pub(crate) newest: &'a Entry,
-    pub(crate) detail: Option<&'a Detail>,
-}
-
 impl Shape {
     /// Returns true if `ack` lists these numbers and the one after the largest, and no others.
     fn is_continued_by(&self, ack: &Ack) -> bool {
@@ -201,61 +192,6 @@ impl Ledger {
         } else {
             self.undecided += u64::from(self.undecided == number);
         }
-    }
-
-    /// Returns one more than the largest number of `ack`, if a few comparisons show that it
-    /// acknowledges all numbers from the oldest one up to that number, and no later one has been
-    /// acknowledged. A receiver that delays acknowledgements sends such ones while nothing is missing.
-    #[inline]
-    pub(crate) fn run_end(&self, ack: &Ack) -> Option<u64> {
-        let (end, length) = (ack.largest.checked_add(1)?, u64::from(ack.lengths[0]));
-        let is_run = self.resolved_early == 0
-            && (self.front..self.next).contains(&ack.largest)
-            && end - self.front <= length
-            // It begins at number 0 or later.
-            && length <= end;
-        is_run.then_some(end)
-    }
-
-    /// Acknowledges all numbers below the `end` that [`Ledger::run_end`] returned. Calls `each` as
-    /// [`Ledger::on_single`] does.
-    #[inline(always)]
-    pub(crate) fn on_run(&mut self, end: u64, mut each: impl FnMut(u64, &Entry, Option<&Detail>)) {
-        while self.front < end {
-            self.resolve(self.front, &mut each);
-            self.front += 1;
-        }
-        self.undecided = self.undecided.max(self.front);
-    }
-
-    /// Acknowledges the numbers below the `end` that [`Ledger::run_end`] returned, if all are in
-    /// flight and were sent once, with data below segment `cumulative`. Else returns `None` and
-    /// changes nothing.
-    #[inline(always)]
-    pub(crate) fn on_plain_run(&mut self, end: u64, cumulative: u64) -> Option<PlainRun<'_>> {
-        let mut bytes = 0;
-        for number in self.front..end {
-            let entry = self.entry(number);
-            if !entry.is_plain() {
-                return None;
-            }
-            bytes += u64::from(entry.size);
-        }
-        let newest = ((end - 1) & self.mask) as usize;
-        if self.ring[newest].segment >= cumulative || self.acked_end > self.front {
-            return None;
-        }
-        let packets = (end - self.front) as u32;
-        self.in_flight -= bytes;
-        self.acked_end = end;
-        self.front = end;
-        self.undecided = self.undecided.max(end);
-        Some(PlainRun {
-            bytes,
-            packets,
-            newest: &self.ring[newest],
-            detail: self.details.get(newest),
-        })
     }
 
     /// Acknowledges blocks of numbers. Calls `each` for each newly acknowledged number.
@@ -642,8 +578,11 @@ impl Ledger {
     }
 }
 
+#[path = "ledger_run.rs"]
+mod run;
 #[path = "ledger_undo.rs"]
 mod undo;
+pub(super) use self::run::PlainRun;
 use self::undo::Unwatched;
 
 #[cfg(test)]

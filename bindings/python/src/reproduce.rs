@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 use paceline_reproduce::{
-    Claim, FindClaimError, ListedClaim, Progress, RUNS, ReproduceFields, Reproduction, Setting,
-    Store, markdown, page, reproduce,
+    Claim, FindClaimError, ListedClaim, Progress, RUNS, Recordings, ReproduceFields, Reproduction,
+    Setting, Store, markdown, page, reproduce,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -101,6 +101,7 @@ pub(crate) fn measure_claims(
             return Err(argument_error(name, format!("{}: not a folder", folder.display())));
         }
     }
+    let traces = traces.map(Recordings::Folder);
     let setting = Setting { quick, traces, tables, seed, live: None };
     let store = match &output {
         Some(folder) => {

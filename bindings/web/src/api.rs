@@ -8,7 +8,7 @@ use paceline_sim::Names;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::claims::ClaimTrial;
+use crate::claims::{ClaimTrial, DroppedFile, DroppedTraces};
 use crate::compare::{ComparisonJob, WrittenRequest};
 use crate::contest::{ContestJob, ContestRequest};
 use crate::play::{FlowChange, LinkChange, LiveRun, PlayRequest};
@@ -58,6 +58,8 @@ enum Request {
     ContestResult,
     /// Lists the claims.
     Claims,
+    /// Takes recorded traces for the claims that follow; an empty list removes them.
+    Recordings { files: Vec<DroppedFile> },
     /// Plans the tasks of a claim.
     Claim {
         id: String,
@@ -82,6 +84,7 @@ pub struct Api {
     play: Option<LiveRun>,
     comparing: Option<ComparisonJob>,
     contest: Option<ContestJob>,
+    dropped: DroppedTraces,
     claim: Option<ClaimTrial>,
 }
 
@@ -105,6 +108,7 @@ impl Api {
             play: None,
             comparing: None,
             contest: None,
+            dropped: DroppedTraces::default(),
             claim: None,
         }
     }
@@ -166,8 +170,9 @@ impl Api {
             }
             Request::ContestResult => self.contest.as_ref().ok_or(NO_CONTEST)?.result(),
             Request::Claims => crate::claims::list(),
+            Request::Recordings { files } => self.dropped.add(&files),
             Request::Claim { id, full } => {
-                let claim = self.claim.insert(ClaimTrial::new(&id, full)?);
+                let claim = self.claim.insert(ClaimTrial::new(&id, full, &self.dropped)?);
                 Ok(claim.progress())
             }
             Request::ClaimNext => self.claimed()?.step(),

@@ -1,6 +1,10 @@
 //! The papers' claims, and the runs behind one of them.
 
-use paceline_reproduce::{Claim, Exhibit, Setting, Trial, find_claims};
+use std::collections::BTreeMap;
+
+use paceline_reproduce::{Claim, Exhibit, Recordings, Setting, Trial, find_claims};
+use paceline_trace::Trace;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Cost in seconds of simulated traffic above which a claim does not run in the page, because a
@@ -9,9 +13,49 @@ use serde_json::{Value, json};
 const MOST_WORK: f64 = 12_000.0;
 const MOST_FULL_WORK: f64 = 120_000.0;
 
-/// Returns a setting with synthetic traces, since a page has no recordings; shortened unless `full`.
-fn setting(full: bool) -> Setting {
-    Setting { quick: !full, traces: None, tables: None, seed: 1, live: None }
+/// Recorded traces that the user dropped on the page, by their names.
+#[derive(Default)]
+pub(crate) struct DroppedTraces(BTreeMap<String, Trace>);
+
+/// A file that the user dropped on the page.
+#[derive(Deserialize)]
+pub(crate) struct DroppedFile {
+    /// Its name, without folders.
+    name: String,
+    text: String,
+}
+
+impl DroppedTraces {
+    /// Adds those of the files that are recordings of the papers; an empty list removes all.
+    /// Returns the names of the recordings that are there, that are missing, and of the files that
+    /// are none.
+    ///
+    /// # Errors
+    /// A recording that cannot be read: then none of the files is added.
+    pub(crate) fn add(&mut self, files: &[DroppedFile]) -> Result<Value, String> {
+        if files.is_empty() {
+            self.0.clear();
+        }
+        let names = Recordings::names();
+        let (known, other): (Vec<_>, Vec<_>) =
+            files.iter().partition(|file| names.contains(file.name.as_str()));
+        let read = |file: &&DroppedFile| {
+            let trace = paceline_trace::file::parse(&file.name, file.text.as_bytes());
+            Ok((file.name.clone(), trace.map_err(|error| error.to_string())?))
+        };
+        self.0.extend(known.iter().map(read).collect::<Result<Vec<_>, String>>()?);
+        let missing: Vec<_> = names.iter().filter(|name| !self.0.contains_key(**name)).collect();
+        let other: Vec<_> = other.iter().map(|file| &file.name).collect();
+        let here: Vec<_> = self.0.keys().collect();
+        Ok(json!({ "recordings": here, "missing": missing, "other": other }))
+    }
+
+    /// Returns a setting with these recordings, or with synthetic traces if there are none;
+    /// shortened unless `full`.
+    fn setting(&self, full: bool) -> Setting {
+        let traces = (!self.0.is_empty()).then(|| Recordings::Loaded(self.0.clone()));
+        Setting { quick: !full, traces, tables: None, seed: 1, live: None }
+    }
 }
 
 /// Returns the claims, each with its statement and its experiment.
@@ -25,6 +69,7 @@ pub(crate) fn list() -> Result<Value, String> {
             "experiment": claim.experiment,
             "unmeasured": !claim.unmeasured.is_empty(),
             "tables": !claim.tables.is_empty(),
+            "recording": claim.recording,
         })
     };
     let all = find_claims(&[]).map_err(|error| error.to_string())?;
@@ -38,7 +83,7 @@ pub(crate) struct ClaimTrial {
 }
 
 impl ClaimTrial {
-    pub(crate) fn new(id: &str, full: bool) -> Result<ClaimTrial, String> {
+    pub(crate) fn new(id: &str, full: bool, dropped: &DroppedTraces) -> Result<ClaimTrial, String> {
         let found = find_claims(&[id.to_string()]).map_err(|error| error.to_string())?;
         let [claim] = &found[..] else { return Err(format!("there is no claim `{id}`")) };
         if !claim.tables.is_empty() {
@@ -46,7 +91,7 @@ impl ClaimTrial {
                         page: run `paceline reproduce --tables DIR`"
                 .into());
         }
-        Ok(ClaimTrial { trial: Trial::new(claim, &setting(full))?, full })
+        Ok(ClaimTrial { trial: Trial::new(claim, &dropped.setting(full))?, full })
     }
 
     /// Returns the number of tasks, the number of finished ones, the cost of both in seconds of

@@ -382,3 +382,44 @@ fn a_claim_at_full_length_can_be_reproduced() {
     let next = ask(&mut api, &json!({ "method": "claim-next" }));
     assert!(next["paid"].as_f64() > Some(0.0) && next["done"] == 1, "{next}");
 }
+
+/// Opportunities every `gap` ms for 20 s, in Mahimahi's format.
+fn recording(gap: usize) -> String {
+    (0..20_000 / gap).map(|packet| format!("{}\n", packet * gap + 1)).collect()
+}
+
+#[test]
+fn dropped_recordings_replace_synthetic_traces() {
+    let mut api = Api::default();
+    let (down, up) = ("Verizon-LTE-short.down", "Verizon-LTE-short.up");
+    let file = |name: &str, text: String| json!({ "name": name, "text": text });
+    let files = [file(down, recording(2)), file("README", "words".into())];
+    let seen = ask(&mut api, &json!({ "method": "recordings", "files": files }));
+    assert_eq!(
+        (&seen["recordings"], &seen["other"]),
+        (&json!([down]), &json!(["README"])),
+        "{seen}"
+    );
+    assert!(seen["missing"].as_array().is_some_and(|names| names.len() == 11), "{seen}");
+    // A recording that cannot be read is named, and the others stay.
+    let bad = [file(up, "no trace".into())];
+    let error = ask(&mut api, &json!({ "method": "recordings", "files": bad }));
+    assert!(error["error"].as_str().is_some_and(|error| error.contains(up)), "{error}");
+    // The uplink is missing.
+    let claim = json!({ "method": "claim", "id": "A15" });
+    let error = ask(&mut api, &claim);
+    assert!(error["error"].as_str().is_some_and(|error| error.contains(up)), "{error}");
+    let verdict = |api: &mut Api| {
+        let plan = ask(api, &claim);
+        for _ in 0..plan["tasks"].as_u64().expect("a number of tasks") {
+            ask(api, &json!({ "method": "claim-next" }));
+        }
+        ask(api, &json!({ "method": "claim-end" }))
+    };
+    ask(&mut api, &json!({ "method": "recordings", "files": [file(up, recording(4))] }));
+    let recorded = verdict(&mut api);
+    assert!(recorded["judged"]["traces"].to_string().contains(up), "{recorded}");
+    ask(&mut api, &json!({ "method": "recordings", "files": [] }));
+    let synthetic = verdict(&mut api);
+    assert!(!synthetic["judged"]["traces"].to_string().contains(up), "{synthetic}");
+}

@@ -1,6 +1,6 @@
 //! Settings of a reproduction: traces, lengths, number of runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use paceline_cc::Span;
@@ -13,8 +13,8 @@ use crate::live::Live;
 pub struct Setting {
     /// Whether to make shorter and fewer runs.
     pub quick: bool,
-    /// Folder of recorded traces; with `None`, synthetic ones replace them.
-    pub traces: Option<PathBuf>,
+    /// Recorded traces; with `None`, synthetic ones replace them.
+    pub traces: Option<Recordings>,
     /// Folder of tables of rules of the scheme `remy`.
     pub tables: Option<PathBuf>,
     /// Seed of the random numbers.
@@ -22,6 +22,51 @@ pub struct Setting {
     /// Permission to run programs in real time; with `None`, claims about running systems are not
     /// measured.
     pub live: Option<Live>,
+}
+
+/// Source of the recorded traces, each under its name among Mahimahi's.
+#[derive(Clone, Debug)]
+pub enum Recordings {
+    /// Files in a folder.
+    Folder(PathBuf),
+    /// Traces in memory, for callers without files.
+    Loaded(BTreeMap<String, Trace>),
+}
+
+impl Recordings {
+    /// Returns the names of the recordings that experiments use.
+    pub fn names() -> BTreeSet<&'static str> {
+        ABC.iter().chain(&C2TCP).map(|pair| pair.0).collect()
+    }
+
+    /// Returns a recording.
+    ///
+    /// # Errors
+    /// The recording is missing, or its file cannot be read.
+    fn load(&self, name: &str) -> Result<Trace, String> {
+        let missing = |place: String, remedy: &str| {
+            let all = Recordings::names().into_iter().collect::<Vec<_>>().join(", ");
+            format!("{place}; the recordings, all of Mahimahi's, are {all}. {remedy}")
+        };
+        match self {
+            Recordings::Folder(folder) => {
+                let path = folder.join(name);
+                if !path.exists() {
+                    let place = format!("{}: no such file", path.display());
+                    return Err(missing(place, "Without --traces synthetic ones stand in"));
+                }
+                let file = path.to_str().ok_or("the folder's name is not UTF-8")?;
+                paceline_trace::load(file).map_err(|error| error.to_string())
+            }
+            Recordings::Loaded(traces) => traces.get(name).cloned().ok_or_else(|| {
+                let place = format!("{name} is not among the recordings that were dropped");
+                missing(
+                    place,
+                    "Drop their folder, or take the recordings away: then synthetic ones stand in",
+                )
+            }),
+        }
+    }
 }
 
 /// A cellular trace.
@@ -119,11 +164,12 @@ impl Setting {
     /// file, or a built-in trace.
     pub(crate) fn verizon_names(&self) -> (String, String) {
         let name = |(recorded, synthetic): (&str, &str)| match &self.traces {
-            Some(folder) => {
+            Some(Recordings::Folder(folder)) => {
                 let path = folder.join(recorded);
                 std::path::absolute(&path).unwrap_or(path).display().to_string()
             }
-            None => synthetic.to_string(),
+            // Programs read files, and traces in memory have none.
+            Some(Recordings::Loaded(_)) | None => synthetic.to_string(),
         };
         (name(ABC[0]), name(ABC[1]))
     }
@@ -134,20 +180,8 @@ impl Setting {
 
     /// Returns a recorded trace, or in its place a synthetic one with a seed of its own.
     fn one(&self, at: u64, (recorded, synthetic): (&str, &str)) -> Result<Cellular, String> {
-        if let Some(folder) = &self.traces {
-            let path = folder.join(recorded);
-            if !path.exists() {
-                let all: BTreeSet<&str> = ABC.iter().chain(&C2TCP).map(|pair| pair.0).collect();
-                return Err(format!(
-                    "{}: no such file; the recordings, all of Mahimahi's, are {}. Without \
-                     --traces synthetic ones stand in",
-                    path.display(),
-                    all.into_iter().collect::<Vec<_>>().join(", ")
-                ));
-            }
-            let file = path.to_str().ok_or("the folder's name is not UTF-8")?;
-            let trace = paceline_trace::load(file).map_err(|error| error.to_string())?;
-            return Ok(Cellular { name: recorded.to_string(), trace });
+        if let Some(recordings) = &self.traces {
+            return Ok(Cellular { name: recorded.to_string(), trace: recordings.load(recorded)? });
         }
         let length = paceline_trace::default_length(synthetic).unwrap_or(Span::from_secs(300));
         let trace = paceline_trace::synthetic(synthetic, self.seed + at, length)

@@ -6,8 +6,8 @@ use std::time::Instant;
 use clap::Args;
 use paceline_reproduce::{
     BoundResult, CheckResult, Claim, ClaimResult, FindClaimError, ListedClaim, Live, RUNS,
-    ReproduceFields, Reproduction, Setting, Store, Verdict, WrittenScenarios, find_claims,
-    markdown, page, record, reproduce, write_scenarios,
+    Recordings, ReproduceFields, Reproduction, Setting, Store, Verdict, WrittenScenarios,
+    find_claims, markdown, page, record, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -147,7 +147,7 @@ impl Reproduce {
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         let setting = Setting {
             quick: self.quick,
-            traces: self.traces.clone(),
+            traces: self.traces.clone().map(Recordings::Folder),
             tables: self.tables.clone(),
             seed: self.seed,
             live: self.live.then(live).transpose()?,

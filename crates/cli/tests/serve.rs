@@ -96,6 +96,52 @@ fn files_are_served_and_nothing_else() {
 }
 
 #[test]
+fn compressed_files_and_hashed_names() {
+    let folder = site("serve-coded");
+    let name = "site/assets/index-60W3RJFU.js";
+    folder.write(name, b"plain");
+    folder.write(&format!("{name}.br"), b"brotli");
+    folder.write(&format!("{name}.gz"), b"gzip");
+    let server = Server::start(&folder.path("site"));
+    let get = |path: &str, accepted: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n");
+        server.say(format!("{head}Accept-Encoding: {accepted}\r\n\r\n").as_bytes())
+    };
+    let path = "/assets/index-60W3RJFU.js";
+    for (accepted, coding, body) in [
+        ("gzip, deflate, br, zstd", "Content-Encoding: br\r\n", "brotli"),
+        ("gzip", "Content-Encoding: gzip\r\n", "gzip"),
+        ("br;q=0", "", "plain"),
+    ] {
+        let answer = get(path, accepted);
+        assert!(
+            answer.contains(coding) && answer.ends_with(&format!("\r\n\r\n{body}")),
+            "{answer}"
+        );
+        assert_eq!(answer.contains("Content-Encoding"), !coding.is_empty(), "{answer}");
+        assert!(answer.contains("text/javascript") && answer.contains("Vary: Accept-Encoding"));
+        assert!(answer.contains("max-age=31536000, immutable"), "{answer}");
+    }
+    let page = get("/", "br");
+    assert!(page.contains("Cache-Control: no-cache\r\n") && !page.contains("Vary"), "{page}");
+    // A name without a hash may get other content; a link could lead out of the folder.
+    for plain in ["readings.js", "one-readings.js"] {
+        folder.write(&format!("site/assets/{plain}"), b"plain");
+        let link = folder.path(&format!("site/assets/{plain}.br"));
+        std::os::unix::fs::symlink(folder.path("secret"), link).expect("a link");
+        let answer = get(&format!("/assets/{plain}"), "br");
+        assert!(answer.contains("no-cache") && answer.ends_with("plain"), "{answer}");
+    }
+    // A coded file of an earlier build is not sent.
+    let day = Duration::from_secs(86_400);
+    let coded = std::fs::File::options().write(true).open(folder.path(&format!("{name}.br")));
+    let coded = coded.expect("a file");
+    let modified = coded.metadata().and_then(|seen| seen.modified()).expect("a time");
+    coded.set_modified(modified - day).expect("another time");
+    assert_eq!(get(path, "br").rsplit("\r\n").next(), Some("plain"));
+}
+
+#[test]
 fn bad_requests_are_refused_and_the_server_goes_on() {
     let folder = site("serve-bad");
     let server = Server::start(&folder.path("site"));

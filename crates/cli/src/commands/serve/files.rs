@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::http::Refusal;
+use super::http::{Coding, Refusal};
 
 /// The folder of a page. Browsers may read all files in it.
 #[derive(Clone, Debug)]
@@ -22,11 +22,11 @@ impl Files {
         &self.folder
     }
 
-    /// Returns the bytes of a file and its media type; `path` begins with `/`.
+    /// Returns a file in one of the accepted codings, or as it is; `path` begins with `/`.
     ///
     /// # Errors
     /// The path leads out of the folder, also by a link, or names no file.
-    pub(super) fn read(&self, path: &str) -> Result<(Vec<u8>, &'static str), Refusal> {
+    pub(super) fn read(&self, path: &str, accepted: &[Coding]) -> Result<File, Refusal> {
         const NONE: Refusal = Refusal(404, "there is no such file");
         let relative = Path::new(path.trim_start_matches('/'));
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -41,12 +41,59 @@ impl Files {
         if !file.starts_with(&self.folder) {
             return Err(Refusal(403, "a path must not lead out of the page"));
         }
-        let kind = kind(&file);
-        match std::fs::read(&file) {
-            Ok(bytes) => Ok((bytes, kind)),
-            Err(_) => Err(NONE),
-        }
+        let coded = |coding: Coding| {
+            let mut name = file.clone().into_os_string();
+            name.push(".");
+            name.push(coding.extension());
+            PathBuf::from(name)
+        };
+        // A coded file that is older than the file itself is of an earlier build, and a link could
+        // lead out of the folder.
+        let is_usable = |coding: &Coding| {
+            let (plain, coded) = (file.metadata(), coded(*coding).symlink_metadata());
+            let age =
+                |seen: std::io::Result<std::fs::Metadata>| seen.and_then(|seen| seen.modified());
+            coded.as_ref().is_ok_and(std::fs::Metadata::is_file)
+                && age(plain).is_ok_and(|plain| age(coded).is_ok_and(|coded| coded >= plain))
+        };
+        let usable: Vec<Coding> = Coding::ALL.into_iter().filter(is_usable).collect();
+        let coding = usable.iter().copied().find(|coding| accepted.contains(coding));
+        let bytes = std::fs::read(coding.map_or_else(|| file.clone(), coded)).map_err(|_| NONE)?;
+        let is_immutable = relative.parent() == Some(Path::new("assets")) && has_hash(&file);
+        Ok(File { bytes, kind: kind(&file), coding, varies: !usable.is_empty(), is_immutable })
     }
+}
+
+/// A file of the page.
+pub(super) struct File {
+    pub(super) bytes: Vec<u8>,
+    /// Media type of the file without its coding.
+    pub(super) kind: &'static str,
+    pub(super) coding: Option<Coding>,
+    /// Whether the file has codings, so that the answer depends on those that a browser accepts.
+    pub(super) varies: bool,
+    /// Whether the file's name has a hash of its content.
+    pub(super) is_immutable: bool,
+}
+
+/// Length of the hash in the names of files that vite writes: `worker-Bpx-Zwbc.js`.
+const HASH: usize = 8;
+
+/// Returns whether a file's name ends with a hash of its content.
+fn has_hash(file: &Path) -> bool {
+    let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let Some(start) = name.len().checked_sub(HASH + 1).filter(|at| name.is_char_boundary(*at))
+    else {
+        return false;
+    };
+    let (before, hash) = name.split_at(start);
+    let is_hash = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    // One hash in 750 has neither a digit nor a capital letter; its file is asked for each time.
+    let is_mixed = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+    !before.is_empty()
+        && hash.starts_with('-')
+        && hash[1..].bytes().all(is_hash)
+        && hash[1..].bytes().any(is_mixed)
 }
 
 /// Returns a file's media type, by its name.

@@ -15,6 +15,90 @@ pub(super) struct Request {
     pub(super) path: String,
     /// The host that the browser addresses.
     pub(super) host: Option<String>,
+    /// Codings of the answer that the browser accepts.
+    pub(super) accepted: Vec<Coding>,
+}
+
+/// A coding of a file, which `make site` has written beside the file.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Coding {
+    Brotli,
+    Gzip,
+}
+
+impl Coding {
+    /// Codings from the smallest files to the largest.
+    pub(super) const ALL: [Coding; 2] = [Coding::Brotli, Coding::Gzip];
+
+    /// Returns its name in headers (RFC 9110 §8.4.1, RFC 7932 §13).
+    fn name(self) -> &'static str {
+        match self {
+            Coding::Brotli => "br",
+            Coding::Gzip => "gzip",
+        }
+    }
+
+    /// Returns the ending of a file that has this coding, after the file's own name.
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Coding::Brotli => "br",
+            Coding::Gzip => "gz",
+        }
+    }
+
+    /// Returns the codings in an Accept-Encoding header (RFC 9110 §12.5.3). A weight of zero
+    /// refuses a coding; other weights do not matter, because the server prefers the smaller file.
+    fn accepted(header: &str) -> Vec<Coding> {
+        let is_accepted = |coding: &Coding| {
+            header.split(',').any(|entry| {
+                let mut words = entry.split(';').map(str::trim);
+                let is_named = words.next().is_some_and(|n| n.eq_ignore_ascii_case(coding.name()));
+                let is_refused = |word: &str| {
+                    let weight = word.strip_prefix("q=").or_else(|| word.strip_prefix("Q="));
+                    weight.is_some_and(|weight| weight.trim().parse() == Ok(0.0))
+                };
+                is_named && !words.any(is_refused)
+            })
+        };
+        Coding::ALL.into_iter().filter(is_accepted).collect()
+    }
+}
+
+/// What an answer says about its body.
+pub(super) struct Headers<'a> {
+    /// Media type.
+    pub(super) kind: &'static str,
+    /// The path of the request, which decides about the policy.
+    pub(super) path: &'a str,
+    pub(super) coding: Option<Coding>,
+    /// Whether the body depends on the codings that the browser accepts.
+    pub(super) varies: bool,
+    /// Whether the file at this path never changes, because its name has a hash of its content.
+    pub(super) is_immutable: bool,
+}
+
+impl Headers<'_> {
+    /// Returns the headers of a text without a file.
+    pub(super) fn of_text() -> Headers<'static> {
+        let kind = "text/plain; charset=utf-8";
+        Headers { kind, path: "", coding: None, varies: false, is_immutable: false }
+    }
+
+    fn write(&self, length: usize) -> String {
+        let Headers { kind, path, coding, varies, is_immutable } = self;
+        let coding = coding.map(|coding| format!("Content-Encoding: {}\r\n", coding.name()));
+        let vary = if *varies { "Vary: Accept-Encoding\r\n" } else { "" };
+        let cache = match is_immutable {
+            true => "public, max-age=31536000, immutable",
+            false => "no-cache",
+        };
+        format!(
+            "Content-Type: {kind}\r\nContent-Length: {length}\r\n{}{vary}\
+             Cache-Control: {cache}\r\nContent-Security-Policy: {}\r\n{HEADERS}\r\n",
+            coding.unwrap_or_default(),
+            policy(path)
+        )
+    }
 }
 
 /// An answer without a file: its status and an explanation.
@@ -39,6 +123,7 @@ pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Refusal> 
         return Err(Refusal(505, "this server speaks HTTP/1.1"));
     }
     let mut host = None;
+    let mut accepted = Vec::new();
     for count in 0.. {
         let header = line(from)?.ok_or(BAD)?;
         if header.is_empty() {
@@ -50,6 +135,8 @@ pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Refusal> 
         let (name, value) = header.split_once(':').ok_or(BAD)?;
         if name.eq_ignore_ascii_case("host") {
             host = Some(value.trim().to_string());
+        } else if name.eq_ignore_ascii_case("accept-encoding") {
+            accepted.extend(Coding::accepted(value));
         }
     }
     let head_only = match method {
@@ -59,7 +146,7 @@ pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Refusal> 
     };
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let path = decode(path).filter(|path| path.starts_with('/')).ok_or(BAD)?;
-    Ok(Some(Request { head_only, path, host }))
+    Ok(Some(Request { head_only, path, host, accepted }))
 }
 
 /// Reads a line without its end. Returns `None` at the end of the connection.
@@ -112,7 +199,6 @@ fn decode(path: &str) -> Option<String> {
 /// Headers of every answer.
 const HEADERS: &str = "X-Content-Type-Options: nosniff\r\n\
     Referrer-Policy: no-referrer\r\n\
-    Cache-Control: no-cache\r\n\
     Connection: close\r\n";
 
 /// Policy of the page: it loads nothing from other sites, and other sites cannot embed it.
@@ -128,7 +214,7 @@ const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'un
     form-action 'none'";
 
 /// Returns the Content-Security-Policy of a file; `path` is that of the request.
-pub(super) fn policy(path: &str) -> &'static str {
+fn policy(path: &str) -> &'static str {
     if path == SANDBOX { SANDBOX_POLICY } else { POLICY }
 }
 
@@ -139,7 +225,7 @@ pub(super) fn policy(path: &str) -> &'static str {
 pub(super) fn answer(
     to: &mut impl Write,
     status: u16,
-    (kind, policy): (&str, &str),
+    headers: &Headers<'_>,
     body: &[u8],
     head_only: bool,
 ) -> io::Result<()> {
@@ -155,11 +241,7 @@ pub(super) fn answer(
         _ => "Error",
     };
     let allow = if status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         {allow}Content-Security-Policy: {policy}\r\n{HEADERS}\r\n"
-    );
+    let head = format!("HTTP/1.1 {status} {reason}\r\n{allow}{}", headers.write(body.len()));
     // Writes head and body in one call, since the rest might get lost: if a request is not read to
     // its end, the kernel resets the connection when it is closed, and data written after the
     // client's reset is lost.
@@ -185,8 +267,24 @@ mod tests {
         let request = request.expect("valid").expect("one");
         assert_eq!((request.path.as_str(), request.head_only), ("/a b.js", false));
         assert_eq!(request.host.as_deref(), Some("localhost:8080"));
+        assert_eq!(request.accepted, []);
         assert!(parse("HEAD / HTTP/1.0\n\n").expect("valid").expect("one").head_only);
         assert_eq!(parse(""), Ok(None));
+    }
+
+    #[test]
+    fn codings_are_accepted_and_refused() {
+        use Coding::{Brotli, Gzip};
+        for (header, codings) in [
+            ("gzip, deflate, br", vec![Brotli, Gzip]),
+            ("GZIP;q=0.5", vec![Gzip]),
+            ("br;q=0, gzip", vec![Gzip]),
+            ("br; q=0.000", vec![]),
+            ("identity, x-br, gzipped", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(Coding::accepted(header), codings, "{header:?}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use self::files::Files;
-use self::http::Refusal;
+use self::http::{Headers, Refusal};
 use crate::output::{self, Error};
 
 /// Most connections at the same time.
@@ -151,13 +151,14 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
         Ok(None) => Ok(()),
         Ok(Some(request)) => {
             let answer = match is_here(request.host.as_deref()) {
-                true => files.read(&request.path),
+                true => files.read(&request.path, &request.accepted),
                 false => Err(Refusal(403, "this server is for this computer only")),
             };
             match answer {
-                Ok((bytes, kind)) => {
-                    let headers = (kind, http::policy(&request.path));
-                    http::answer(&mut &*stream, 200, headers, &bytes, request.head_only)
+                Ok(files::File { bytes, kind, coding, varies, is_immutable }) => {
+                    let path = &request.path;
+                    let headers = Headers { kind, path, coding, varies, is_immutable };
+                    http::answer(&mut &*stream, 200, &headers, &bytes, request.head_only)
                 }
                 Err(refusal) => refuse(stream, &refusal, request.head_only),
             }
@@ -175,8 +176,7 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
 
 fn refuse(stream: &TcpStream, Refusal(status, why): &Refusal, head_only: bool) -> io::Result<()> {
     let text = format!("{why}\n");
-    let headers = ("text/plain; charset=utf-8", http::policy(""));
-    http::answer(&mut &*stream, *status, headers, text.as_bytes(), head_only)
+    http::answer(&mut &*stream, *status, &Headers::of_text(), text.as_bytes(), head_only)
 }
 
 /// A connection that can be read until some time, however slowly its bytes arrive.

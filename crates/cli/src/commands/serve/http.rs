@@ -213,9 +213,20 @@ const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'un
     worker-src blob:; sandbox allow-scripts; frame-ancestors 'self'; base-uri 'none'; \
     form-action 'none'";
 
+/// Folders whose pages have scripts of their own in them: mdBook's, which choose the theme, and those
+/// of reports.
+const SCRIPTED: [&str; 2] = ["/book/", "/evaluations/"];
+const SCRIPTED_POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline'; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; \
+    frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
 /// Returns the Content-Security-Policy of a file; `path` is that of the request.
 fn policy(path: &str) -> &'static str {
-    if path == SANDBOX { SANDBOX_POLICY } else { POLICY }
+    match path {
+        SANDBOX => SANDBOX_POLICY,
+        _ if SCRIPTED.iter().any(|folder| path.starts_with(folder)) => SCRIPTED_POLICY,
+        _ => POLICY,
+    }
 }
 
 /// Writes an answer.
@@ -285,6 +296,14 @@ mod tests {
         ] {
             assert_eq!(Coding::accepted(header), codings, "{header:?}");
         }
+    }
+
+    #[test]
+    fn only_pages_of_the_book_and_reports_have_scripts_in_them() {
+        let allowed = |path: &str| policy(path).contains("script-src 'self' 'unsafe-inline'");
+        assert!(allowed("/book/page.html") && allowed("/evaluations/index.html"));
+        assert!(!allowed("/") && !allowed("/index.html") && !allowed("/assets/book/x.js"));
+        assert!(policy(SANDBOX).contains("sandbox allow-scripts"));
     }
 
     #[test]

@@ -58,8 +58,12 @@ enum Request {
     ContestResult,
     /// Lists the claims.
     Claims,
-    /// Takes recorded traces for the claims that follow; an empty list removes them.
-    Recordings { files: Vec<DroppedFile> },
+    /// Takes recorded traces for the claims that follow; an empty list removes them, unless `keep`.
+    Recordings {
+        files: Vec<DroppedFile>,
+        #[serde(default)]
+        keep: bool,
+    },
     /// Plans the tasks of a claim.
     Claim {
         id: String,
@@ -170,7 +174,7 @@ impl Api {
             }
             Request::ContestResult => self.contest.as_ref().ok_or(NO_CONTEST)?.result(),
             Request::Claims => crate::claims::list(),
-            Request::Recordings { files } => self.dropped.add(&files),
+            Request::Recordings { files, keep } => self.dropped.add(&files, keep),
             Request::Claim { id, full } => {
                 let claim = self.claim.insert(ClaimTrial::new(&id, full, &self.dropped)?);
                 Ok(claim.progress())

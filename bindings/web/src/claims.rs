@@ -26,14 +26,15 @@ pub(crate) struct DroppedFile {
 }
 
 impl DroppedTraces {
-    /// Adds those of the files that are recordings of the papers; an empty list removes all.
+    /// Adds those of the files that are recordings of the papers; an empty list removes all, unless
+    /// `keep`.
     /// Returns the names of the recordings that are there, that are missing, and of the files that
     /// are none.
     ///
     /// # Errors
     /// A recording that cannot be read: then none of the files is added.
-    pub(crate) fn add(&mut self, files: &[DroppedFile]) -> Result<Value, String> {
-        if files.is_empty() {
+    pub(crate) fn add(&mut self, files: &[DroppedFile], keep: bool) -> Result<Value, String> {
+        if files.is_empty() && !keep {
             self.0.clear();
         }
         let names = Recordings::names();

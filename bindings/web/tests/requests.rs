@@ -405,6 +405,8 @@ fn dropped_recordings_replace_synthetic_traces() {
     let bad = [file(up, "no trace".into())];
     let error = ask(&mut api, &json!({ "method": "recordings", "files": bad }));
     assert!(error["error"].as_str().is_some_and(|error| error.contains(up)), "{error}");
+    let kept = ask(&mut api, &json!({ "method": "recordings", "files": [], "keep": true }));
+    assert_eq!(kept["recordings"], json!([down]), "{kept}");
     // The uplink is missing.
     let claim = json!({ "method": "claim", "id": "A15" });
     let error = ask(&mut api, &claim);

@@ -1,14 +1,17 @@
 // Claims: the results of `paceline reproduce`, and runs of single claims in the page.
 
+import { fetchDocument } from "#parts";
 import { Client } from "./client";
-import { fetchDocument } from "./documents";
 import { announce, byId, parseMarkup, element, showError } from "./dom";
 import { parseClaims, renderMarkdown, type Section } from "./markdown";
+import { RecordingFiles } from "./recordings";
 
 interface ClaimInfo {
   id: string;
   unmeasured: boolean;
   tables: boolean;
+  /** Whether the paper measured it over recorded traces. */
+  recording: boolean;
 }
 
 interface ClaimResult {
@@ -38,6 +41,7 @@ function kind(verdict: string): string {
 
 export class Claims {
   private readonly client = new Client();
+  private readonly recordings = new RecordingFiles(this.client, () => this.showNotes());
   private readonly list = byId("claims-list");
   private listed = new Map<string, ClaimInfo>();
   private loading: Promise<void> | undefined;
@@ -125,10 +129,21 @@ export class Claims {
       return button;
     };
     place.append(
-      element("p", { class: "note" }, "A short run shows how the claim is measured, and does not reproduce it. A run at full "
-        + "length does, unless the paper has recorded traces: then synthetic ones stand in."),
+      element("p", { class: `note ${claim.recording ? "on-recordings" : ""}` }, this.noteOf(claim.recording)),
       element("div", { class: "buttons" }, start("Run it here", false), start("At full length", true)), line, error, results);
     return place;
+  }
+
+  /** Returns what runs of a claim here show. */
+  private noteOf(isRecorded: boolean): string {
+    const traces = !isRecorded ? "A run at full length does."
+      : this.recordings.some ? "A run at full length does, over the recordings that you have added."
+        : "The paper measured it over recorded traces, which you can add above; until then synthetic ones stand in, and reproduce nothing.";
+    return `A short run shows how the claim is measured, and does not reproduce it. ${traces}`;
+  }
+
+  private showNotes(): void {
+    for (const note of this.list.querySelectorAll(".on-recordings")) note.textContent = this.noteOf(true);
   }
 
   private async run(
@@ -177,7 +192,7 @@ export class Claims {
         element("td", {}, cell)));
     });
     const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
-    const table = element("div", { class: "scroll" },
+    const table = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Checks" },
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
     const exhibits = found.exhibits.map((exhibit) => element("figure", { tabindex: "0", "aria-label": exhibit.caption },
       parseMarkup(exhibit.svg ?? exhibit.table ?? ""), element("figcaption", {}, exhibit.caption)));

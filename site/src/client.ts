@@ -1,5 +1,6 @@
 // The page's side of a worker.
 
+import { startWorker } from "#parts";
 import type { Answer } from "./engine";
 import type { Script } from "./sandbox/controllers";
 import { openSandbox, type Sandbox } from "./sandbox/open";
@@ -32,7 +33,7 @@ export class Client {
   }
 
   private startWorker(): void {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+    const worker = startWorker();
     worker.onmessage = (event: MessageEvent<FromWorker>) => this.take(event.data);
     // No other event answers the waiting requests. An event without a message means that the
     // worker's file could not be loaded; then no later request gets an answer, either.

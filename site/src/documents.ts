@@ -1,14 +1,8 @@
 // Documents: the pages in the folder `docs`, and those that `make site` builds beside them.
 
+import { documentAddress, fetchDocument } from "#parts";
 import { byId, element, showError } from "./dom";
 import { renderMarkdown } from "./markdown";
-
-/** Returns the Markdown of a document, by its path below `docs`. */
-export async function fetchDocument(path: string): Promise<string> {
-  const answer = await fetch(`docs/${path}`);
-  if (!answer.ok) throw new Error(`docs/${path}: ${answer.status} ${answer.statusText}`);
-  return answer.text();
-}
 
 /**
  * Returns a path in a document of this folder relative to `docs`; null if it leads out of `docs`.
@@ -65,6 +59,6 @@ export class Documents {
     if (file === "") return `#documents/${path}${behind}`;
     const joined = joinPath(path.split("/").slice(0, -1).join("/"), file);
     if (joined === null) return null;
-    return joined.endsWith(".md") ? `#documents/${joined.slice(0, -3)}${behind}` : `docs/${joined}`;
+    return joined.endsWith(".md") ? `#documents/${joined.slice(0, -3)}${behind}` : documentAddress(joined);
   }
 }

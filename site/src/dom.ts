@@ -62,8 +62,47 @@ export function parseMarkup(markup: string): DocumentFragment {
   return template.content;
 }
 
-/** Calls `onFile` with each file that is chosen or dropped on a place. */
+/** Most files of a dropped folder, and the depth of folders in it that are read. */
+const [MOST_FILES, DEEPEST] = [1000, 4];
+
+/** Adds the file of an entry, or the files of a folder. */
+async function collect(entry: FileSystemEntry, files: File[], depth: number): Promise<void> {
+  if (files.length >= MOST_FILES || depth > DEEPEST) return;
+  if (entry.isFile) {
+    files.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    return;
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  for (;;) {
+    // A reader gives some entries at a time, and at last none.
+    const entries = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (entries.length === 0) return;
+    for (const inner of entries) await collect(inner, files, depth + 1);
+  }
+}
+
+/** Returns the files that were dropped, with those in folders. */
+async function droppedFiles(transfer: DataTransfer | null): Promise<File[]> {
+  const files: File[] = [];
+  const entries: FileSystemEntry[] = [];
+  // Items can be read during the event only.
+  for (const item of transfer?.items ?? []) {
+    const entry = item.webkitGetAsEntry?.();
+    const file = item.getAsFile();
+    if (entry) entries.push(entry);
+    else if (file) files.push(file);
+  }
+  for (const entry of entries) await collect(entry, files, 0);
+  return files;
+}
+
+/** Calls `onFile` with each file that is dropped on a place. */
 export function acceptFiles(place: HTMLElement, onFile: (name: string, text: string) => void): void {
+  acceptAll(place, (files) => void readFiles(files, onFile));
+}
+
+/** Calls `onFiles` with all files of a drop on a place, also those in folders. */
+export function acceptAll(place: HTMLElement, onFiles: (files: File[]) => void): void {
   place.addEventListener("dragover", (event) => {
     event.preventDefault();
     place.classList.add("over");
@@ -72,13 +111,13 @@ export function acceptFiles(place: HTMLElement, onFile: (name: string, text: str
   place.addEventListener("drop", (event) => {
     event.preventDefault();
     place.classList.remove("over");
-    void readFiles(event.dataTransfer?.files, onFile);
+    void droppedFiles(event.dataTransfer).then(onFiles);
   });
 }
 
 /** Reads files as text. */
 export async function readFiles(
-  files: FileList | null | undefined,
+  files: FileList | File[] | null | undefined,
   onFile: (name: string, text: string) => void,
 ): Promise<void> {
   for (const file of files ?? []) onFile(file.name, await file.text());

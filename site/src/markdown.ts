@@ -76,7 +76,7 @@ export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: 
       const code: string[] = [];
       for (; at < lines.length && !lines[at]!.trim().startsWith("```"); at += 1) code.push(lines[at]!.slice(fence[1]!.length));
       at += 1;
-      nodes.push(element("pre", { class: "scroll" }, element("code", {}, code.join("\n"))));
+      nodes.push(element("pre", { class: "scroll", tabindex: "0" }, element("code", {}, code.join("\n"))));
     } else if (line.startsWith("> ")) {
       let text = line.slice(2);
       for (; lines[at]?.startsWith("> "); at += 1) text += ` ${lines[at]!.slice(2)}`;
@@ -87,7 +87,7 @@ export function renderMarkdown(markdown: string, level: 2 | 3 | 4 = 4, resolve: 
       for (at += 1; lines[at]?.startsWith("|"); at += 1) {
         rows.push(element("tr", {}, ...tableCells(lines[at]!).map((cell) => element("td", {}, ...inline(cell)))));
       }
-      nodes.push(element("div", { class: "scroll" }, element("table", {},
+      nodes.push(element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, element("table", {},
         element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))));
     } else if (LIST_ITEM.test(line)) {
       const first = LIST_ITEM.exec(line)!;

@@ -130,7 +130,12 @@ export class Ratatouille {
       restart: () => void this.begin("Started anew."),
     });
     new ResizeObserver(() => this.updatePace()).observe(this.stage.plot.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (this.dirty = true));
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+      matchMedia(query).addEventListener("change", () => (this.dirty = true));
+    }
+    // The browser copies the plots right after this event.
+    window.addEventListener("beforeprint", () => this.draw(false));
+    window.addEventListener("afterprint", () => (this.dirty = true));
   }
 
   /** Called with the files that are neither traces nor sessions; returns true if it takes one. */
@@ -502,6 +507,10 @@ export class Ratatouille {
     if (this.frames.length > 2400) this.frames.shift();
     this.drawnAt = now;
     this.dirty = false;
+    this.draw(matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches);
+  }
+
+  private draw(dark: boolean): void {
     const { flows, window, buffer, rtt } = this.setting;
     const view: View = {
       rows: this.rows,
@@ -511,7 +520,7 @@ export class Ratatouille {
       rtt,
       styles: this.table.styles,
       shown: flows.map((flow) => flow.on),
-      dark: matchMedia("(prefers-color-scheme: dark)").matches,
+      dark,
     };
     this.stage.draw(view);
     this.pipe.update(this.setting, this.rows.length > 0 ? this.rows.link(this.rows.length - 1, LINK.capacity) : this.setting.rate);

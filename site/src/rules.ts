@@ -36,7 +36,7 @@ export class RulePanel {
     });
     this.grid.replaceChildren(...this.cells);
     this.node.replaceChildren(
-      element("h3", {}, `Rules of flow ${this.flow + 1}`), this.grid, this.most,
+      element("h2", {}, `Rules of flow ${this.flow + 1}`), this.grid, this.most,
     );
     this.node.hidden = this.rules.length === 0;
   }

@@ -13,3 +13,14 @@ declare module "virtual:sandbox-worker" {
   const text: string;
   export default text;
 }
+
+/** The texts of workers that need no files: vite.config.ts. */
+declare module "virtual:inline-worker" {
+  const text: string;
+  export default text;
+}
+
+declare module "virtual:run-worker" {
+  const text: string;
+  export default text;
+}

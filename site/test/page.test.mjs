@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
@@ -108,6 +108,34 @@ for (const width of WIDTHS) {
     await close(page);
   });
 }
+
+test("a claim runs over recordings from a folder", async () => {
+  const page = await open("#claims/a15");
+  const entry = page.locator("#claim-a15");
+  await entry.getByText("until then synthetic ones stand in").waitFor();
+  // The links are constant here; that a run takes them shows in its traces, and in what is missing.
+  const recording = (gap) => Array.from({ length: 20_000 / gap }, (_, n) => `${n * gap + 1}\n`).join("");
+  const folder = mkdtempSync(join(tmpdir(), "paceline-recordings-"));
+  mkdirSync(join(folder, "mahimahi"));
+  writeFileSync(join(folder, "README"), "words");
+  writeFileSync(join(folder, "mahimahi", "Verizon-LTE-short.down"), recording(2));
+  await page.locator("#claims-files").setInputFiles(folder);
+  await page.locator("#claims-recordings", { hasText: "Claims run over 1 recording: Verizon-LTE-short.down." }).waitFor();
+  await entry.getByText("over the recordings that you have added").waitFor();
+  await entry.getByRole("button", { name: "Run it here" }).click();
+  await entry.getByRole("alert").filter({ hasText: "Verizon-LTE-short.up is not among the recordings" }).waitFor();
+  await drop(page, "#claims-drop", { "Verizon-LTE-short.up": recording(4), "other.txt": "words" });
+  await page.locator("#claims-recordings", { hasText: "Claims run over 2 recordings" }).waitFor();
+  await entry.getByRole("button", { name: "Run it here" }).click();
+  await entry.locator(".trial table").first().waitFor();
+  assert.match(await entry.locator(".trial .note").last().innerText(), /shortened/);
+  await drop(page, "#claims-drop", { "other.txt": "words" });
+  await page.locator("#claims-error", { hasText: "None of the 1 files is one of the recordings: ATT-LTE-driving" }).waitFor();
+  await page.getByRole("button", { name: "Remove the recordings" }).click();
+  await said(page, "Claims run over synthetic traces.");
+  await entry.getByText("until then synthetic ones stand in").waitFor();
+  await close(page);
+});
 
 test("a setting is in the address, and mistakes are told", async () => {
   const page = await open("#ratatouille?rate=20&rtt=100&speed=2&flows=abc+-cubic");

@@ -18,7 +18,7 @@ before(async () => {
   if (shots) mkdirSync(shots, { recursive: true });
 });
 
-export const newContext = () => chrome.newContext();
+export const newContext = (options) => chrome.newContext(options);
 export const serverAddress = () => server.address;
 
 after(async () => {
@@ -26,8 +26,11 @@ after(async () => {
   server?.close();
 });
 
-/** Opens a page of this width; every error in it fails the test. */
-export async function open(hash, width = 1300, options = {}) {
+/**
+ * Opens a page of this width; every error in it fails the test, and each request for another file than those
+ * below `address`, by default the server's.
+ */
+export async function open(hash, width = 1300, { address = server.address, ...options } = {}) {
   const context = await chrome.newContext({ viewport: { width, height: width < 500 ? 844 : 950 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(patience.timeout);
@@ -35,12 +38,11 @@ export async function open(hash, width = 1300, options = {}) {
   page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
   page.on("pageerror", (error) => page.wrong.push(error.message));
   page.on("request", (request) => {
-    const { origin, protocol } = new URL(request.url());
-    if (!["data:", "blob:"].includes(protocol) && origin !== new URL(server.address).origin) {
+    if (!["data:", "blob:", "about:"].includes(new URL(request.url()).protocol) && !request.url().startsWith(address)) {
       page.wrong.push(`asks for ${request.url()}`);
     }
   });
-  await page.goto(server.address + hash);
+  await page.goto(address + hash);
   await page.waitForSelector("html[data-ready]");
   return page;
 }

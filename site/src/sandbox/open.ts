@@ -1,8 +1,8 @@
 // Opens the sandbox: a frame of another origin, without network, in which a worker runs controllers.
 
 import workerText from "virtual:sandbox-worker";
+import { loadSimulator, sandboxAddress } from "#parts";
 import { element } from "../dom";
-import wasm from "../paceline.wasm?url";
 import frameText from "./frame.html?raw";
 import type { FromSandbox, ToSandbox } from "./worker";
 
@@ -20,9 +20,9 @@ export interface Sandbox {
 /** Opens a sandbox. `onmessage` gets its messages, `onbroken` the reason why there will be no more. */
 export async function openSandbox(onmessage: (message: FromSandbox) => void, onbroken: (reason: string) => void): Promise<Sandbox> {
   const frame = element("iframe", { sandbox: "allow-scripts", hidden: true, title: "Sandbox of controllers" });
-  // A page from a file may not open other files in frames.
-  if (location.protocol === "file:") frame.srcdoc = frameText;
-  else frame.src = new URL("sandbox.html", location.href.split("#")[0]).href;
+  const address = sandboxAddress();
+  if (address === null) frame.srcdoc = frameText;
+  else frame.src = address;
   const begun = new Promise<void>((resolve, reject) => {
     const listen = (event: MessageEvent) => {
       if (event.source !== frame.contentWindow) return;
@@ -33,7 +33,7 @@ export async function openSandbox(onmessage: (message: FromSandbox) => void, onb
     frame.addEventListener("error", () => reject(new Error("sandbox.html cannot be loaded")));
   });
   document.body.append(frame);
-  const [bytes] = await Promise.all([fetch(wasm).then((answer) => answer.arrayBuffer()), begun]);
+  const [bytes] = await Promise.all([loadSimulator(), begun]);
   const { port1, port2 } = new MessageChannel();
   /** Time of the last sign of life that no other message has followed. */
   let calledAt: number | undefined;

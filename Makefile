@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site npm book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
@@ -178,6 +178,12 @@ site: setup
 	site/build.sh web $(TARGET)/site
 	site/evaluations.sh $(TARGET)/site
 	site/book.sh $(TARGET)/site/book || [ $$? = 3 ]
+	node site/compress.mjs $(TARGET)/site
+
+## Builds the npm package `paceline` (site/npm/README.md): target/npm/paceline-VERSION.tgz.
+npm: setup
+	site/build.sh web $(TARGET)/site
+	site/npm.sh $(TARGET)/npm
 
 ## Builds the book from docs: target/book/index.html. Needs mdbook, and prints how to get it. `make
 ## site` builds it, too, into target/site/book, if mdbook is installed.

@@ -25,6 +25,16 @@ if ! cmp -s site/package-lock.json site/node_modules/.paceline-lock; then
   npm ping --loglevel=silent >/dev/null 2>&1 || missing "npm's packages are not installed, and its registry cannot be reached"
 fi
 site/build.sh dev "$built"
+book=0
+site/book.sh "$built/book" || book=$?
+case $book in
+0) ;;
+3) printf 'mdbook\ttests/site.sh\tthere is no mdbook: the pages of the book were not checked\n' >>"$skips" ;;
+*) exit 1 ;;
+esac
+node site/compress.mjs "$built" fast
+PACELINE_NPM=$(site/npm.sh "$target/npm-test")
+export PACELINE_NPM
 cd site
 node --test test/digests.test.mjs test/controllers.test.mjs test/chapters.test.mjs
 chromium=
@@ -33,4 +43,5 @@ for name in chromium chromium-browser google-chrome google-chrome-stable; do
 done
 [ -n "$chromium" ] || missing "there is no Chromium: the page was built, its digests were compared"
 export PACELINE=$program PACELINE_SITE_BUILT=$built
-timeout 1800 node --test test/page.test.mjs test/live.test.mjs test/write.test.mjs
+timeout 2400 node --test test/page.test.mjs test/live.test.mjs test/write.test.mjs test/single.test.mjs test/first-view.test.mjs \
+  test/access.test.mjs test/npm.test.mjs

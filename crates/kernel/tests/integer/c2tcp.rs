@@ -1,5 +1,5 @@
 //! C2TCP over Cubic or NewReno, as in `bpf/c2tcp.h`: the simulator's `C2tcpSender` as
-//! `c2tcp[settle=0s,floor=100ms]` configures it.
+//! `c2tcp[settle=0s,floor=100ms,prr=false]` configures it.
 
 use paceline_kernel::C2tcpLimits;
 

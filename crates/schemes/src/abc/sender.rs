@@ -49,6 +49,9 @@ pub struct AbcSender {
     pacing: f64,
     increase: AdditiveIncrease,
     proxied: bool,
+    /// True behind a proxy for one round trip after CE, unless packets are lost: the driver reports a
+    /// reduction of the window, but CE is ABC's brake.
+    is_recovery_of_brakes: bool,
 }
 
 impl AbcSender {
@@ -73,6 +76,7 @@ impl AbcSender {
             pacing: params.pacing,
             increase: params.additive_increase,
             proxied: params.proxied,
+            is_recovery_of_brakes: false,
         }
     }
 
@@ -146,18 +150,30 @@ impl Controller for AbcSender {
             self.obey(self.sign(feedback.echo), feedback.acked as f64 / self.mss as f64);
         }
         if let Some(cubic) = &mut self.cubic {
+            if self.proxied {
+                match feedback.congestion {
+                    Some(Congestion::Ecn) => self.is_recovery_of_brakes = true,
+                    Some(Congestion::Loss | Congestion::LossAfterMark | Congestion::Timeout) => {
+                        self.is_recovery_of_brakes = false;
+                    }
+                    None | Some(Congestion::Undo) => {
+                        self.is_recovery_of_brakes &= feedback.in_recovery;
+                    }
+                }
+            }
             // Behind a proxy, CE marks are ABC's brakes, to which the second window does not react.
             let congestion = match feedback.congestion {
                 Some(Congestion::Ecn) if self.proxied => None,
                 Some(Congestion::LossAfterMark) if self.proxied => Some(Congestion::Loss),
-                told => told,
+                reported => reported,
             };
-            if congestion == feedback.congestion {
+            if congestion == feedback.congestion && !self.is_recovery_of_brakes {
                 cubic.on_feedback(feedback);
             } else {
-                cubic.on_feedback(
-                    &feedback.clone().with(|feedback| feedback.congestion = congestion),
-                );
+                cubic.on_feedback(&feedback.clone().with(|feedback| {
+                    feedback.congestion = congestion;
+                    feedback.in_recovery &= !self.is_recovery_of_brakes;
+                }));
             }
             self.cap(feedback);
         }
@@ -177,7 +193,8 @@ impl Controller for AbcSender {
         let cwnd = (bytes as u64).max(self.mss as u64);
         let ecn = if self.proxied { Ecn::Ect0 } else { ACCELERATE };
         // A reduction spreads over a round trip only if it is Cubic's window that shrank.
-        let reduces_by_prr = self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
+        let reduces_by_prr = !self.is_recovery_of_brakes
+            && self.cubic.as_ref().is_some_and(|cubic| cubic.cwnd() <= self.w);
         let mut plan = Plan::window(cwnd).ecn(ecn);
         plan.reduces_by_prr = reduces_by_prr;
         if self.pacing == 0.0 || self.rtt.is_zero() {

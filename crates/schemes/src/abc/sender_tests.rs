@@ -237,6 +237,33 @@ fn behind_proxies_ce_is_a_brake_and_no_congestion() {
     assert_eq!(at(10.0, basic()).plan().ecn, UP);
 }
 
+/// Cubic's window of a connection behind a proxy grows through round trips that begin with CE, and no
+/// proportional reduction limits sending.
+#[test]
+fn brakes_of_proxies_do_not_stop_the_second_window() {
+    let grown = |congestion: Congestion| {
+        let proxied = AbcParams { proxied: true, ..AbcParams::default() };
+        let mut sender = at(10.0, proxied);
+        let mut acks = acks();
+        acks.in_flight = 10;
+        for round in 0..3 {
+            let first = (round == 0 || congestion == Congestion::Ecn).then_some(congestion);
+            sender.on_feedback(&acks.event(0, first).with(|it| it.in_recovery = true));
+            for _ in 0..5 {
+                sender.on_feedback(&acks.ack(2).with(|feedback| {
+                    feedback.echo = Ecn::Ect0;
+                    feedback.in_recovery = true;
+                }));
+            }
+        }
+        (see(&sender, "w_cubic"), sender.plan().reduces_by_prr)
+    };
+    let (cwnd, reduces_by_prr) = grown(Congestion::Ecn);
+    assert!(cwnd > 20.0 && !reduces_by_prr, "{cwnd} {reduces_by_prr}");
+    let (cwnd, reduces_by_prr) = grown(Congestion::Loss);
+    assert!(cwnd <= 7.0 && reduces_by_prr, "{cwnd} {reduces_by_prr}");
+}
+
 /// Runs round trips with a full window in flight until `until` returns true; returns their number.
 fn rounds(
     sender: &mut AbcSender,

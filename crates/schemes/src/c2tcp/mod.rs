@@ -41,6 +41,12 @@
 //! nearer to those with it (EV-DO downlink: 0.38 Mbit/s at a mean of 104 ms; here 0.40 at 114 with
 //! it and 0.32 at 83 without). It applies to Cubic only.
 //!
+//! Back-offs while many losses are being repaired leave a threshold of two packets and a window of one.
+//! With `prr` the repair then takes one round trip for each lost packet, because its first
+//! retransmission leaves at once, acknowledgements advance, and the retransmission timer does not
+//! expire. Without it nothing leaves until the flight has shrunk; if that takes longer than the
+//! retransmission timeout, the window repairs in slow start. Paceline's programs for Linux work without it.
+//!
 //! The kernel opens the window even if it is not used, and while losses are being repaired. This
 //! program does not (RFC 7661), since the kernel's repair undoes what was opened meanwhile.
 //!
@@ -110,6 +116,9 @@ paceline_cc::params! {
         settle: Span = Span::from_secs(1), source "authors' kernel; paper: 0s";
         /// The loss-based scheme that C2TCP builds on.
         base: Base = Base::Cubic, source "paper §IV";
+        /// Whether the flow, while it repairs losses, sends a share of the packets that arrive;
+        /// otherwise it sends nothing until the flight is no larger than the reduced window.
+        prr: bool = true, source "RFC 6937, authors' kernel; Paceline's programs for Linux: false";
         /// Initial window.
         initial_window: f64 = INITIAL_WINDOW, in WINDOWS, unit "packets", source "RFC 6928";
     }
@@ -269,7 +278,8 @@ impl Controller for C2tcpSender {
     }
 
     fn plan(&self) -> Plan {
-        Plan::window(self.window.bytes(self.mss))
+        let plan = Plan::window(self.window.bytes(self.mss));
+        if self.params.prr { plan } else { plan.without_prr() }
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -14,7 +14,7 @@ use crate::account::{Arrivals, Departures};
 use crate::build::{BuiltGuest, BuiltModule, find_module};
 use crate::error::Error;
 use crate::frame;
-use crate::frames::{self, Sample};
+use crate::frames::{self, Sample, SocketSample, TcpInfo};
 use crate::guest::{Guest, ORIGIN};
 use crate::host::{self, Role};
 use crate::launch::Start;
@@ -33,6 +33,9 @@ const SPINS: u64 = 256;
 /// Time by which a host with such a program may be ahead of the simulator, so that not each reading
 /// needs messages. `iperf3` waits an RTT in this way.
 const SPIN_LEAD: Span = Span::from_micros(100);
+/// Longest time from the first to the last report of one sample of all sockets, in ns: each report
+/// takes a step of the guest's clock.
+const LONGEST_SAMPLING: u64 = 500_000;
 /// Most bytes of a program's standard output, and of its standard error, that are kept (`MOST_KEPT` of /init).
 const MOST_OUTPUT: usize = 256 << 10;
 
@@ -144,8 +147,10 @@ struct Connection {
     is_abc: bool,
     arrivals: Arrivals,
     departures: Departures,
-    /// Latest report of the connection.
+    /// Latest report of the built-in sender or receiver.
     sample: Option<Sample>,
+    /// Latest reports of the sockets of programs, with the guest's times.
+    sockets: Vec<(u64, SocketSample)>,
     /// Results of the user's program that it belongs to.
     program: Option<ProgramOutcome>,
 }
@@ -154,7 +159,25 @@ impl Connection {
     fn new(plan: Plan, program: Option<ProgramOutcome>, scheme: &str) -> Connection {
         let departures = Departures::of(Transfers::new(plan));
         let is_abc = scheme == "abc_ecn";
-        Connection { is_abc, arrivals: Arrivals::default(), departures, sample: None, program }
+        let arrivals = Arrivals::default();
+        Connection { is_abc, arrivals, departures, sample: None, sockets: Vec::new(), program }
+    }
+
+    /// Stores the report of a program's socket, and drops those of earlier samples.
+    fn on_socket(&mut self, time_ns: u64, socket: SocketSample) {
+        let ports = |it: &SocketSample| (it.local_port, it.remote_port);
+        self.sockets.retain(|(time, other)| {
+            time.saturating_add(LONGEST_SAMPLING) >= time_ns && ports(other) != ports(&socket)
+        });
+        self.sockets.push((time_ns, socket));
+    }
+
+    /// Returns the state of the connection's socket. Of several sockets of a program it is the one
+    /// whose peer has acknowledged most bytes.
+    fn info(&self) -> Option<&TcpInfo> {
+        let of_programs = self.sockets.iter().map(|(_, socket)| &socket.info);
+        let most = of_programs.max_by_key(|info| info.bytes_acked);
+        most.or_else(|| self.sample.as_ref().map(|sample| &sample.info))
     }
 }
 
@@ -316,6 +339,12 @@ impl Host {
                         connection.sample = Some(sample);
                     }
                 }
+                frames::Body::Socket(socket) => {
+                    let number = report.connection.map_or(0, usize::from);
+                    if let Some(connection) = self.connections.get_mut(number) {
+                        connection.on_socket(report.time_ns, socket);
+                    }
+                }
                 frames::Body::Error(text) => {
                     problem = Some(Error::Reported(text).to_string());
                 }
@@ -435,7 +464,7 @@ impl TransportEnd for End {
         let Some(connection) = host.connections.get(self.flow) else { return counters };
         let Departures { segments, repeated, .. } = connection.departures;
         (counters.sent, counters.retransmits, counters.lost) = (segments, repeated, repeated);
-        counters.timeouts = connection.sample.as_ref().map_or(0, |sample| sample.timeouts.into());
+        counters.timeouts = connection.info().map_or(0, |info| info.timeouts.into());
         counters
     }
 
@@ -458,17 +487,26 @@ impl TransportEnd for End {
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let host = self.host();
-        let Some(sample) = host.connections.get(self.flow).and_then(|it| it.sample.as_ref()) else {
+        let Some(info) = host.connections.get(self.flow).and_then(Connection::info) else {
             return;
         };
-        see("cwnd", f64::from(sample.cwnd));
+        let ms = |us: u32| f64::from(us) / 1e3;
+        let mbps = |bytes_per_second: u64| bytes_per_second as f64 * 8e-6;
+        see("cwnd", f64::from(info.cwnd));
         // Linux' value for "no threshold" is 2³¹ - 1.
-        if sample.ssthresh < i32::MAX as u32 {
-            see("ssthresh", f64::from(sample.ssthresh));
+        if info.ssthresh < i32::MAX as u32 {
+            see("ssthresh", f64::from(info.ssthresh));
         }
-        see("rtt", f64::from(sample.srtt_us) / 1e3);
-        if sample.pacing_rate < u64::MAX {
-            see("pacing", sample.pacing_rate as f64 * 8e-6);
+        see("rtt", ms(info.srtt_us));
+        if info.pacing_rate < u64::MAX {
+            see("pacing", mbps(info.pacing_rate));
         }
+        see("rttvar", ms(info.rttvar_us));
+        see("rto", ms(info.rto_us));
+        see("delivery_rate", mbps(info.delivery_rate));
+        see("unacked", f64::from(info.unacked));
+        see("lost", f64::from(info.lost));
+        see("retransmits", f64::from(info.retransmits));
+        see("ca_state", f64::from(info.ca_state));
     }
 }

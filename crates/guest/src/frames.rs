@@ -43,6 +43,8 @@ pub enum Body {
     Note(String),
     /// Exit status of a program that ran in place of the built-in sender or receiver.
     Exit(i32),
+    /// State of a TCP socket of such a program.
+    Socket(SocketSample),
     /// Output of such a program.
     Output(Output),
 }
@@ -58,18 +60,43 @@ pub struct Output {
     pub bytes: Vec<u8>,
 }
 
-/// A connection's state, from `getsockopt(TCP_INFO)`. Fields that the guest's kernel does not have
-/// are 0.
+/// A connection's state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Bytes that the application has written (sender) or read (receiver).
     pub application_bytes: u64,
+    /// State of its socket.
+    pub info: TcpInfo,
+    /// Bytes of `getsockopt(TCP_CC_INFO)`; empty if the congestion control has none.
+    pub scheme_info: Vec<u8>,
+}
+
+/// State of a TCP socket of a program that runs in place of the built-in sender or receiver.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SocketSample {
+    /// Port of this host.
+    pub local_port: u16,
+    /// Port of the other host.
+    pub remote_port: u16,
+    /// State of the socket.
+    pub info: TcpInfo,
+}
+
+/// State of a TCP socket, from `struct tcp_info`. Fields that the guest's kernel does not have are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// `tcpi_ca_state`: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
+    pub ca_state: u8,
+    /// `tcpi_rto`, the retransmission timeout, in microseconds.
+    pub rto_us: u32,
     /// `tcpi_snd_cwnd` in packets.
     pub cwnd: u32,
     /// `tcpi_snd_ssthresh` in packets.
     pub ssthresh: u32,
     /// `tcpi_rtt`, the smoothed RTT, in microseconds.
     pub srtt_us: u32,
+    /// `tcpi_rttvar`, the RTT's smoothed deviation, in microseconds.
+    pub rttvar_us: u32,
     /// `tcpi_pacing_rate` in bytes per second; `u64::MAX` without pacing.
     pub pacing_rate: u64,
     /// `tcpi_delivery_rate` in bytes per second.
@@ -80,17 +107,21 @@ pub struct Sample {
     pub bytes_received: u64,
     /// `tcpi_total_retrans`: segments retransmitted.
     pub retransmits: u32,
+    /// `tcpi_unacked`: segments sent and not acknowledged.
+    pub unacked: u32,
     /// `tcpi_lost`: segments that count as lost now.
     pub lost: u32,
     /// `tcpi_total_rto`: expiries of the retransmission timer (Linux 6.7 and later).
     pub timeouts: u16,
-    /// Bytes of `getsockopt(TCP_CC_INFO)`; empty if the congestion control has none.
-    pub scheme_info: Vec<u8>,
 }
 
 // Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), to which Linux only ever appends.
+const CA_STATE: usize = 1;
+const RTO: usize = 8;
+const UNACKED: usize = 24;
 const LOST: usize = 32;
 const RTT: usize = 68;
+const RTTVAR: usize = 72;
 const SND_SSTHRESH: usize = 76;
 const SND_CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
@@ -116,6 +147,7 @@ pub fn parse(payload: &[u8]) -> Option<GuestReport> {
         4 => Body::Error(text(body)),
         5 => Body::Note(text(body)),
         6 => Body::Exit(i32::from_le_bytes(body.first_chunk().copied()?)),
+        7 => Body::Socket(socket(body)?),
         16 => Body::Output(Output {
             is_error: *body.first()? == 2,
             total: u64_at(body, 4)?,
@@ -139,22 +171,41 @@ fn sample(body: &[u8]) -> Option<Sample> {
     let info_end = FIXED + usize::from(info_length);
     let info = body.get(FIXED..info_end)?;
     let scheme_info = body.get(info_end..info_end + usize::from(scheme_length))?.to_vec();
-    let word = |at| u32_at(info, at).unwrap_or(0);
-    let long = |at| u64_at(info, at).unwrap_or(0);
-    Some(Sample {
-        application_bytes: u64_at(body, 4)?,
-        cwnd: word(SND_CWND),
-        ssthresh: word(SND_SSTHRESH),
-        srtt_us: word(RTT),
-        pacing_rate: long(PACING_RATE),
-        delivery_rate: long(DELIVERY_RATE),
-        bytes_acked: long(BYTES_ACKED),
-        bytes_received: long(BYTES_RECEIVED),
-        retransmits: word(TOTAL_RETRANS),
-        lost: word(LOST),
-        timeouts: u16_at(info, TOTAL_RTO).unwrap_or(0),
-        scheme_info,
+    Some(Sample { application_bytes: u64_at(body, 4)?, info: TcpInfo::read(info), scheme_info })
+}
+
+fn socket(body: &[u8]) -> Option<SocketSample> {
+    const FIXED: usize = 6;
+    let info = body.get(FIXED..FIXED + usize::from(u16_at(body, 4)?))?;
+    Some(SocketSample {
+        local_port: u16_at(body, 0)?,
+        remote_port: u16_at(body, 2)?,
+        info: TcpInfo::read(info),
     })
+}
+
+impl TcpInfo {
+    /// Reads a `struct tcp_info`, which may be shorter than Linux 6.12's.
+    fn read(info: &[u8]) -> TcpInfo {
+        let word = |at| u32_at(info, at).unwrap_or(0);
+        let long = |at| u64_at(info, at).unwrap_or(0);
+        TcpInfo {
+            ca_state: info.get(CA_STATE).copied().unwrap_or(0),
+            rto_us: word(RTO),
+            cwnd: word(SND_CWND),
+            ssthresh: word(SND_SSTHRESH),
+            srtt_us: word(RTT),
+            rttvar_us: word(RTTVAR),
+            pacing_rate: long(PACING_RATE),
+            delivery_rate: long(DELIVERY_RATE),
+            bytes_acked: long(BYTES_ACKED),
+            bytes_received: long(BYTES_RECEIVED),
+            retransmits: word(TOTAL_RETRANS),
+            unacked: word(UNACKED),
+            lost: word(LOST),
+            timeouts: u16_at(info, TOTAL_RTO).unwrap_or(0),
+        }
+    }
 }
 
 /// Converts the guest's text for errors; replaces control characters, which would control a
@@ -207,8 +258,8 @@ mod tests {
         body.extend([8, 9]);
         let sample = parse(&report(2, 0, &body)).expect("a report");
         let Body::Sample(sample) = sample.body else { panic!("{sample:?}") };
-        assert_eq!((sample.application_bytes, sample.cwnd), (77, 212));
-        assert_eq!((sample.bytes_acked, sample.timeouts), (1_434_610, 3));
+        assert_eq!((sample.application_bytes, sample.info.cwnd), (77, 212));
+        assert_eq!((sample.info.bytes_acked, sample.info.timeouts), (1_434_610, 3));
         assert_eq!(sample.scheme_info, [8, 9]);
         // A report of a kernel whose structure is shorter.
         let mut short = vec![84, 0, 0, 0];
@@ -216,7 +267,16 @@ mod tests {
         short.extend(&info[..84]);
         let sample = parse(&report(3, 1, &short)).expect("a report");
         let Body::End(sample) = sample.body else { panic!("{sample:?}") };
-        assert_eq!((sample.cwnd, sample.bytes_acked, sample.timeouts), (212, 0, 0));
+        let TcpInfo { cwnd, bytes_acked, timeouts, .. } = sample.info;
+        assert_eq!((cwnd, bytes_acked, timeouts), (212, 0, 0));
+
+        let mut socket = [50_000u16, 5001, 242].map(u16::to_le_bytes).concat();
+        socket.extend(info);
+        let sample = parse(&report(7, 0, &socket)).expect("a report");
+        let Body::Socket(sample) = sample.body else { panic!("{sample:?}") };
+        assert_eq!((sample.local_port, sample.remote_port), (50_000, 5001));
+        assert_eq!((sample.info.cwnd, sample.info.timeouts), (212, 3));
+        assert_eq!(parse(&report(7, 0, &socket[..100])), None);
 
         let error = parse(&report(4, 255, b"pl.0.cc=foo:\x1b[2J No such file\n")).expect("one");
         assert_eq!(error.body, Body::Error("pl.0.cc=foo: [2J No such file".into()));

@@ -291,7 +291,10 @@ fn connection(
         }
         _ => {
             return Err(Error::Unusable(
-                "Linux hosts send bulk data, bytes, limited and on_off; they have no video".into(),
+                "Linux hosts have no video, audio or call, because TCP's connections have no frames. Take limited = { rate \
+                 = \"2Mbps\" } for the rate of a video, on_off for its segments, a program of yours that plays one \
+                 (`programs`), or the video over one of Paceline's schemes beside the host's flow"
+                    .into(),
             ));
         }
     }

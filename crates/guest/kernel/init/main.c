@@ -11,6 +11,7 @@
 #include "folder.h"
 #include "loop.h"
 #include "network.h"
+#include "observe.h"
 #include "program.h"
 
 #define TFD_TIMER_ABSTIME 1
@@ -187,6 +188,7 @@ static void sample(u64 time)
 		sample_senders();
 	else
 		sample_receivers();
+	sample_programs();
 	next_sample += ((time - next_sample) / settings.sample + 1) * settings.sample;
 }
 

@@ -54,7 +54,7 @@ static struct program {
 
 static u8 buffer[PIPE];
 
-static int has_programs(void)
+int has_programs(void)
 {
 	for (usize i = 0; i < settings.plan_count; i++)
 		if (settings.plans[i].run)

@@ -5,6 +5,8 @@
 
 #include "settings.h"
 
+/* Returns 1 if a plan of this host has a program. */
+int has_programs(void);
 /* Mounts the file systems that programs expect. Does nothing if no plan has a program. */
 void mount_for_programs(void);
 /*

@@ -63,7 +63,7 @@ void tell(enum kind kind, u8 connection, const void *body, usize length)
 	u64 time = now();
 	u16 body_length;
 
-	if (count >= (kind == SAMPLE || kind == NOTE ? KEPT * 3 / 4 : KEPT))
+	if (count >= (kind == SAMPLE || kind == SOCKET || kind == NOTE ? KEPT * 3 / 4 : KEPT))
 		return;
 	if (length > MAX_BODY)
 		length = MAX_BODY;

@@ -17,7 +17,7 @@ macro_rules! sources {
 }
 
 /// The source of `/init`.
-const SOURCES: [(&str, &str); 18] = sources![
+const SOURCES: [(&str, &str); 20] = sources![
     "base.c",
     "base.h",
     "folder.c",
@@ -27,6 +27,8 @@ const SOURCES: [(&str, &str); 18] = sources![
     "main.c",
     "network.c",
     "network.h",
+    "observe.c",
+    "observe.h",
     "program.c",
     "program.h",
     "receiver.c",

@@ -66,16 +66,26 @@ fn check(path: &Path) -> Result<(), BuildError> {
     let name = path.display();
     let fail = |text: String| Err(BuildError::NoSource(text));
     let makefile = fs::read_to_string(path.join("Makefile")).unwrap_or_default();
-    let is_kernel = makefile.lines().any(|line| line.starts_with("PATCHLEVEL ="));
-    if !is_kernel || !path.join("Kconfig").is_file() || !path.join("arch/um/Kconfig").is_file() {
+    let number = |key: &str| {
+        let rest = makefile.lines().find_map(|line| line.strip_prefix(key))?.trim_start();
+        rest.strip_prefix('=').map(|value| value.trim().to_string())
+    };
+    let release = number("VERSION").zip(number("PATCHLEVEL"));
+    let is_missing = |file: &&str| !path.join(file).is_file();
+    let missing = match &release {
+        None => Some("Makefile with VERSION and PATCHLEVEL"),
+        Some(_) => ["Kconfig", "arch/um/Kconfig"].into_iter().find(is_missing),
+    };
+    let Some((version, patch_level)) = release.filter(|_| missing.is_none()) else {
+        let missing = missing.unwrap_or("Makefile");
         return fail(format!(
-            "{name}: is no tree of the Linux kernel: there is no Makefile with PATCHLEVEL, no Kconfig or no \
-             arch/um/Kconfig. Name the top folder of an unpacked kernel, e.g. linux-6.12"
+            "{name}: is no tree of the Linux kernel with User-Mode Linux: there is no {missing}. Name the top folder \
+             of an unpacked kernel, e.g. linux-6.12, with its folder arch/um"
         ));
-    }
+    };
     if !path.join("include/uapi/linux/um_timetravel.h").is_file() {
         return fail(format!(
-            "{name}: this kernel is too old: it has no virtual time for User-Mode Linux \
+            "{name}: Linux {version}.{patch_level} is too old: it has no virtual time for User-Mode Linux \
              (include/uapi/linux/um_timetravel.h). Take 5.15 or newer"
         ));
     }
@@ -339,9 +349,18 @@ mod tests {
         wrong("mrproper");
         fs::remove_file(path.join(".config")).expect("a file");
         fs::remove_file(path.join("include/uapi/linux/um_timetravel.h")).expect("a file");
-        wrong("too old");
-        fs::write(path.join("Makefile"), "all:\n").expect("a file");
-        wrong("is no tree of the Linux kernel");
+        let old = "# SPDX\nVERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 0\n";
+        fs::write(path.join("Makefile"), old).expect("a file");
+        wrong("Linux 5.4 is too old");
+        fs::remove_file(path.join("arch/um/Kconfig")).expect("a file");
+        wrong("there is no arch/um/Kconfig");
+        fs::remove_file(path.join("Kconfig")).expect("a file");
+        wrong("there is no Kconfig");
+        // Makefiles of other projects.
+        fs::write(path.join("Makefile"), "VERSION = 5\nall:\n").expect("a file");
+        wrong("there is no Makefile with VERSION and PATCHLEVEL");
+        fs::remove_file(path.join("Makefile")).expect("a file");
+        wrong("there is no Makefile with VERSION and PATCHLEVEL");
         fs::remove_dir_all(&path).expect("the folder");
         wrong("No such file");
     }

@@ -400,3 +400,45 @@ fn files_name_hosts_of_a_family() {
         assert!(error.contains(problem), "{keys}: {error}");
     }
 }
+
+/// Programs of a flow are written and read again with all their keys.
+#[test]
+fn programs_come_back() {
+    let mut names = Names::default();
+    names.transports.set("twin", |text| {
+        let made =
+            CustomTransport::new(format!("twin:{text}"), |_| Ok((Box::new(Dead), Box::new(Dead))));
+        Ok(made.with_programs())
+    });
+    let read = |programs: &str| {
+        let file = format!(
+            "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nhost = \"twin\"\n\
+             cc = \"x\"\n[flow.programs]\n{programs}\n"
+        );
+        parse_with("twin.toml", &file, None, &names)
+    };
+    for programs in [
+        "sender = [\"iperf3\", \"-c\", \"{address}\", \"a \\\"quoted\\\" word\", \"\"]",
+        "receiver = []",
+        "sender = [\"./a\"]\nreceiver = [\"sh\", \"-c\", \"exit 3\"]\nlistens = \"sender\"\n\
+         files = [\"/usr/bin/date\", \"page.html:/srv/page\"]\nroot = \"/srv/root\"\n\
+         environment = { LANG = \"C\", EMPTY = \"\" }",
+        "sender = [\"a\"]\nlistens = \"neither\"",
+    ] {
+        let scenario = read(programs).expect(programs);
+        let none = &mut |_: &paceline_trace::Trace| String::new();
+        let written = to_toml_with(&scenario, "", none, &names).expect("it is written");
+        let again = parse_with("again.toml", &written, None, &names)
+            .unwrap_or_else(|error| panic!("{error}\n{written}"));
+        assert!(scenario.flows[0].programs.is_some(), "{programs}");
+        assert_eq!(again.flows[0].programs, scenario.flows[0].programs, "{written}");
+    }
+    for (programs, problem) in [
+        ("listens = \"sender\"", "programs has neither a sender nor a receiver"),
+        ("sender = [\"a\"]\nenvironment = { \"A=B\" = \"c\" }", "cannot be the name of a variable"),
+        ("sender = [\"a\\u0000b\"]", "zero byte"),
+    ] {
+        let error = read(programs).expect_err(programs).to_string();
+        assert!(error.contains(problem), "{programs}: {error}");
+    }
+}

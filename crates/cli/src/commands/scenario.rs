@@ -53,8 +53,8 @@ macro_rules! examples {
     };
 }
 
-/// Names and texts of the examples: the files of the folder `scenarios`.
-const EXAMPLES: [(&str, &str); 23] = examples![
+/// Names and texts of the examples: the files of the folders `scenarios` and `scenarios/linux`.
+const EXAMPLES: [(&str, &str); 24] = examples![
     "abc-lte",
     "app-limited",
     "buffers",
@@ -66,6 +66,7 @@ const EXAMPLES: [(&str, &str); 23] = examples![
     "home-802.11n",
     "home-call",
     "home-medium",
+    "linux/iperf3",
     "lossy",
     "nada",
     "on-off",
@@ -101,10 +102,11 @@ fn description(text: &str) -> String {
 pub(crate) fn with_example(error: Error, file: &Path) -> Error {
     let Error::Usage(message) = error else { return error };
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let hint = match EXAMPLES.iter().find(|(name, _)| *name == stem) {
+    let is_named = |name: &str| name.rsplit('/').next() == Some(stem);
+    let hint = match EXAMPLES.iter().find(|(name, _)| is_named(name)) {
         _ if file.exists() => String::new(),
         Some((name, _)) => {
-            format!("; `paceline scenario new {name} -o {name}.toml` writes this example")
+            format!("; `paceline scenario new {name} -o {stem}.toml` writes this example")
         }
         None => "; `paceline scenario list` lists examples".into(),
     };
@@ -171,13 +173,18 @@ mod tests {
     #[test]
     fn all_scenarios_of_the_folder_are_examples_with_a_description() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-        let files = std::fs::read_dir(folder).expect("scenarios").filter_map(|entry| {
-            let path = entry.expect("an entry").path();
-            let is_scenario = path.extension().is_some_and(|extension| extension == "toml");
-            is_scenario.then(|| path.file_stem().expect("a name").to_string_lossy().into_owned())
-        });
+        let mut files = BTreeSet::new();
+        for (inside, prefix) in [("", ""), ("linux", "linux/")] {
+            for entry in std::fs::read_dir(folder.join(inside)).expect("scenarios") {
+                let path = entry.expect("an entry").path();
+                if path.extension().is_some_and(|extension| extension == "toml") {
+                    let name = path.file_stem().expect("a name").to_string_lossy();
+                    files.insert(format!("{prefix}{name}"));
+                }
+            }
+        }
         let names: BTreeSet<String> = EXAMPLES.iter().map(|(name, _)| name.to_string()).collect();
-        assert_eq!(files.collect::<BTreeSet<String>>(), names);
+        assert_eq!(files, names);
         for (name, text) in EXAMPLES {
             assert!(description(text).len() > 10, "{name} has no description");
         }

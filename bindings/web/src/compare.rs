@@ -72,8 +72,8 @@ impl WrittenRequest {
         Ok(CompareRequest {
             duration: read("duration", duration, Span::read(duration.trim()))?,
             warmup: read("warm-up", warmup, Span::read(warmup.trim()))?,
-            rtt: Some(read("RTT", rtt, written::rtt(rtt))?),
-            buffer: read("buffer", buffer, BufferSize::parse(buffer))?,
+            rtts: vec![read("RTT", rtt, written::rtt(rtt))?],
+            buffers: vec![read("buffer", buffer, BufferSize::parse(buffer))?],
             flows: self.flows,
             seed: self.seed,
             runs: Runs { count: self.runs, spread },

@@ -4,6 +4,7 @@
 //! [`FAMILY`] is built in, so that a figure needs no fonts of the machine and is the same
 //! everywhere.
 
+mod about;
 mod built_in;
 mod error;
 mod fonts;
@@ -13,8 +14,8 @@ use std::path::Path;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use svg2pdf::usvg::{Node, Options, Tree};
-use svg2pdf::{ConversionOptions, PageOptions};
 
+use about::About;
 pub use built_in::FAMILY;
 pub use error::ExportError;
 pub use fonts::Fonts;
@@ -48,19 +49,16 @@ impl Format {
 }
 
 /// Converts an SVG file to a PDF file with one page. A unit of the SVG file is a point if it names
-/// no other one.
+/// no other one. Its `<title>` and `<desc>` become the title and the subject of the PDF file.
 ///
 /// # Errors
 /// The SVG file is invalid, or has text that no font can show.
 pub fn to_pdf(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, ExportError> {
-    let tree = parse(svg, fonts, 72.0)?;
-    let options =
-        ConversionOptions { compress: true, embed_text: true, ..ConversionOptions::default() };
-    svg2pdf::to_pdf(&tree, options, PageOptions { dpi: 72.0 })
-        .map_err(|error| ExportError::Convert(error.to_string()))
+    pages::write(&[svg], &About::of(svg), fonts)
 }
 
-/// Converts an SVG file to a PNG file with `dpi` pixels in an inch.
+/// Converts an SVG file to a PNG file with `dpi` pixels in an inch. Its `<title>` and `<desc>` become the texts `Title`
+/// and `Description` of the PNG file.
 ///
 /// # Errors
 /// The SVG file is invalid, has text that no font can show, or the picture would be too large.
@@ -75,7 +73,8 @@ pub fn to_png(svg: &str, fonts: &Fonts, dpi: f32) -> Result<Vec<u8>, ExportError
     let pixmap = size.and_then(|size| Pixmap::new(size.width(), size.height()));
     let mut pixmap = pixmap.ok_or(ExportError::TooLarge(MOST_PIXELS))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
-    pixmap.encode_png().map_err(|error| ExportError::Convert(error.to_string()))
+    let png = pixmap.encode_png().map_err(|error| ExportError::Convert(error.to_string()))?;
+    Ok(About::of(svg).in_png(png))
 }
 
 fn parse(svg: &str, fonts: &Fonts, dpi: f32) -> Result<Tree, ExportError> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, TextStr};
 use svg2pdf::ConversionOptions;
 
+use crate::about::About;
 use crate::{ExportError, Fonts, parse};
 
 /// Converts SVG files to one PDF file, each to a page of its size. A unit of an SVG file is a point if it names
@@ -13,6 +14,15 @@ use crate::{ExportError, Fonts, parse};
 /// # Errors
 /// An SVG file is invalid, or has text that no font can show.
 pub fn to_pdf_pages(sheets: &[String], title: &str, fonts: &Fonts) -> Result<Vec<u8>, ExportError> {
+    write(sheets, &About { title: title.into(), ..About::default() }, fonts)
+}
+
+/// Converts SVG files to one PDF file with this title and subject.
+pub(crate) fn write<S: AsRef<str>>(
+    sheets: &[S],
+    of: &About,
+    fonts: &Fonts,
+) -> Result<Vec<u8>, ExportError> {
     let mut pdf = Pdf::new();
     let mut next = Ref::new(1);
     let (catalog, tree, about) = (next.bump(), next.bump(), next.bump());
@@ -20,7 +30,7 @@ pub fn to_pdf_pages(sheets: &[String], title: &str, fonts: &Fonts) -> Result<Vec
     let name = Name(b"Sheet");
     let mut pages = Vec::with_capacity(sheets.len());
     for sheet in sheets {
-        let drawing = parse(sheet, fonts, 72.0)?;
+        let drawing = parse(sheet.as_ref(), fonts, 72.0)?;
         let options =
             ConversionOptions { compress: true, embed_text: true, ..ConversionOptions::default() };
         let (chunk, form) = svg2pdf::to_chunk(&drawing, options)
@@ -46,6 +56,11 @@ pub fn to_pdf_pages(sheets: &[String], title: &str, fonts: &Fonts) -> Result<Vec
     let count = i32::try_from(pages.len())
         .map_err(|_| ExportError::Convert("a file cannot have that many pages".into()))?;
     pdf.pages(tree).count(count).kids(pages);
-    pdf.document_info(about).title(TextStr(title));
+    let mut info = pdf.document_info(about);
+    info.title(TextStr(&of.title));
+    if !of.description.is_empty() {
+        info.subject(TextStr(&of.description));
+    }
+    info.finish();
     Ok(pdf.finish())
 }

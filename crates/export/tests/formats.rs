@@ -46,6 +46,19 @@ fn a_png_has_the_pixels_of_its_resolution_and_shows_the_text() {
 }
 
 #[test]
+fn files_keep_title_and_description() {
+    let svg =
+        svg("words").replacen('>', "><title>A figure</title><desc>Made with: x &amp; y</desc>", 1);
+    let pdf = to_pdf(&svg, &Fonts::built_in()).expect("a PDF");
+    let text = String::from_utf8_lossy(&pdf);
+    assert!(text.contains("/Title (A figure)") && text.contains("/Subject (Made with: x & y)"));
+    let png = to_png(&svg, &Fonts::built_in(), 72.0).expect("a PNG");
+    let text = String::from_utf8_lossy(&png);
+    assert!(text.contains("Title\0\0\0\0\0A figure"), "the title");
+    assert!(text.contains("Description\0\0\0\0\0Made with: x & y"), "the description");
+}
+
+#[test]
 fn text_never_vanishes_in_silence() {
     // U+10FFFD is a private letter that no font has.
     let error = to_pdf(&svg("a\u{10FFFD}"), &Fonts::built_in_and_machine()).expect_err("no glyph");

@@ -60,6 +60,8 @@ fn run(trace: &str, capacity: &[f64], scheme: &str, lag: usize, gain: f64, most:
         Quantiles { mean: mean(&delay), p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1.0) };
     RunView {
         trace: trace.into(),
+        setting: None,
+        state: Vec::new(),
         scheme: scheme.into(),
         capacity_mbps: mean(capacity),
         throughput_mbps: mean(&throughput),

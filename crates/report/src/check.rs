@@ -38,6 +38,8 @@ pub(crate) fn run(trace: &str, scheme: &str, p95: f64) -> RunView {
     let wave = |i: usize| 6.0 + 4.0 * libm::sin(i as f64 / 20.0);
     RunView {
         trace: trace.into(),
+        setting: None,
+        state: Vec::new(),
         scheme: scheme.into(),
         capacity_mbps: 6.0,
         throughput_mbps: 5.0,
@@ -69,6 +71,8 @@ pub(crate) fn broken_run() -> RunView {
     let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e300];
     RunView {
         trace: "<lte> & \"co\"".into(),
+        setting: None,
+        state: Vec::new(),
         scheme: "</svg><script>alert(1)</script>".into(),
         capacity_mbps: f64::NAN,
         throughput_mbps: f64::INFINITY,

@@ -1,15 +1,23 @@
 //! The page of `paceline compare`: schemes over traces.
 
+use crate::inner::{INNER_CAPTION, inner_chart};
 use crate::page::Page;
-use crate::palette::Palette;
+use crate::palette::{Palette, is_built_in};
 use crate::run::{RunView, distinct};
 use crate::summary::{bars_figure, summary_table};
+use crate::sweep::sweep_figure;
 use crate::table::{Cell, Table};
 use crate::timeline::time_series_figure;
 use crate::tradeoff::scatter_figure;
 
+/// Most links, or settings of a sweep, with plots of their own.
+const MOST_SECTIONS: usize = 24;
 /// Most schemes in a figure over time.
 const TOGETHER: usize = 8;
+
+/// Explanation of the bars.
+pub(crate) const BARS_CAPTION: &str =
+    "Utilisation and 95th-percentile queueing delay on each trace, and the means over the traces.";
 
 /// Information about a page: title, explanation, and how it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,17 +41,20 @@ pub struct PageInfo {
 pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
     let traces = distinct(runs, |run| &run.trace);
-    let several = traces.len() > 1;
+    let (distinct_count, several) = (traces.len(), traces.len() > 1);
     let mut page = Page::new(&info.title);
     page.paragraph(&info.explanation);
 
     page.heading("Overview");
     let regions = region_caption(runs);
-    page.figure(&scatter_figure(runs, &palette), &(scatter_caption(several) + regions));
-    if several {
-        let caption = "Utilisation and 95th-percentile queueing delay on each trace, and the \
-                       means over the traces.";
-        page.figure(&bars_figure(runs, &palette), caption);
+    let sweep = sweep_figure(runs, &palette);
+    let is_sweep = sweep.is_some();
+    if let Some(sweep) = sweep {
+        page.figure(&sweep, &sweep_caption(runs));
+    }
+    page.figure(&scatter_figure(runs, &palette), &(scatter_caption(several, is_sweep) + regions));
+    if several && !is_sweep {
+        page.figure(&bars_figure(runs, &palette), BARS_CAPTION);
     }
     page.heading("Summary");
     page.table(&summary_table(runs, &palette));
@@ -59,11 +70,21 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
         page.paragraph(&note);
     }
 
-    for trace in traces {
+    if traces.len() > MOST_SECTIONS {
+        page.paragraph(&format!(
+            "The plots over time of the {} settings are not on this page: paceline plot makes them from compare.json, \
+             beside this file.",
+            traces.len()
+        ));
+    }
+    for trace in traces.into_iter().filter(|_| distinct_count <= MOST_SECTIONS) {
         let own: Vec<RunView> = runs.iter().filter(|run| run.trace == trace).cloned().collect();
         page.heading(if trace.is_empty() { "Over time" } else { trace });
         if several {
-            page.figure(&scatter_figure(&own, &palette), &(scatter_caption(false) + regions));
+            page.figure(
+                &scatter_figure(&own, &palette),
+                &(scatter_caption(false, false) + regions),
+            );
         }
         // As many schemes as fit on a printed page.
         let parts = own.len().div_ceil(TOGETHER).max(1);
@@ -71,6 +92,12 @@ pub fn compare_page(info: &PageInfo, runs: &[RunView]) -> String {
             let part =
                 if parts > 1 { format!(" Part {} of {parts}.", at + 1) } else { String::new() };
             page.figure(&time_series_figure(some, &palette), &(time_caption(some) + &part));
+        }
+        for run in own.iter().filter(|run| !is_built_in(&run.scheme)).take(TOGETHER) {
+            let paint = palette.paint(&run.scheme);
+            if let Some(chart) = inner_chart(&run.scheme, run.series.bin_s, &run.state, paint) {
+                page.figure(&chart.figure(), &format!("{}: {INNER_CAPTION}", run.scheme));
+            }
         }
     }
     footer(&mut page, info, runs);
@@ -90,21 +117,36 @@ fn notes(runs: &[RunView]) -> Vec<String> {
     notes
 }
 
-fn scatter_caption(several: bool) -> String {
-    let what = match several {
-        true => {
+pub(crate) fn scatter_caption(several: bool, is_sweep: bool) -> String {
+    let what = match (several, is_sweep) {
+        (true, true) => {
+            "Utilisation over delay. A filled marker is a scheme's mean over the settings, a hollow \
+             one is a single setting."
+        }
+        (true, false) => {
             "Utilisation over delay. A filled marker is a scheme's mean over the traces, a hollow \
              one is a single trace."
         }
-        false => "Throughput over delay.",
+        (false, _) => "Throughput over delay.",
     };
     format!(
         "{what} The delay axis is inverted, so up and right is better; the dashed line is the Pareto front."
     )
 }
 
+pub(crate) fn sweep_caption(runs: &[RunView]) -> String {
+    let ranges = match runs.iter().any(|run| run.runs.is_some()) {
+        true => " Points are medians of the runs; vertical lines hold 90 % of them.",
+        false => "",
+    };
+    format!(
+        "Utilisation (more is better) and 95th-percentile queueing delay (less is better) in each setting. Values on the \
+         horizontal axis have equal distances.{ranges}"
+    )
+}
+
 /// Returns the explanation of regions; empty if there are none.
-fn region_caption(views: &[RunView]) -> &'static str {
+pub(crate) fn region_caption(views: &[RunView]) -> &'static str {
     match views.iter().any(|view| view.runs.is_some()) {
         true => {
             " Large markers are medians of the runs, small points single runs; a region holds the \
@@ -114,7 +156,7 @@ fn region_caption(views: &[RunView]) -> &'static str {
     }
 }
 
-fn time_caption(runs: &[RunView]) -> String {
+pub(crate) fn time_caption(runs: &[RunView]) -> String {
     let capacity = runs.first().map(|run| crate::number::short(run.capacity_mbps));
     format!(
         "The shaded area is the link's capacity (mean {} Mbit/s), the line the throughput; below, \

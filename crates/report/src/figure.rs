@@ -1,5 +1,6 @@
 //! A finished drawing, for a file or a page.
 
+use crate::label::wrapped;
 use crate::layout::{Colors, Layout};
 use crate::markup::{Markup, escape};
 use crate::number::{coordinate, trimmed};
@@ -8,12 +9,26 @@ use crate::style::{Paint, drawing_css, in_gray};
 const FONT: &str =
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
+/// Most lines of a caption below a drawing.
+const MOST_CAPTION_LINES: usize = 12;
+
+/// Adds a description to an SVG file, behind its title.
+pub fn with_description(svg: &str, text: &str) -> String {
+    let end = "</title>";
+    match text.is_empty() {
+        true => svg.to_owned(),
+        false => svg.replacen(end, &format!("{end}<desc>{}</desc>", escape(text)), 1),
+    }
+}
+
 /// A finished drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     width: f64,
     height: f64,
     label: String,
+    /// How to read it, in sentences; may be empty.
+    caption: String,
     /// Attributes of the root element for the page's script.
     data: String,
     body: String,
@@ -22,7 +37,15 @@ pub struct Figure {
 impl Figure {
     pub(crate) fn new(width: f64, height: f64, label: &str, body: Markup) -> Self {
         let body = body.finish();
-        Self { width, height, label: label.to_owned(), data: String::new(), body }
+        let (label, caption, data) = (label.to_owned(), String::new(), String::new());
+        Self { width, height, label, caption, data, body }
+    }
+
+    /// Adds sentences that say how to read the drawing.
+    #[must_use]
+    pub fn with_caption(mut self, caption: &str) -> Self {
+        caption.trim().clone_into(&mut self.caption);
+        self
     }
 
     /// Returns a drawing with the text that there is no data.
@@ -50,14 +73,41 @@ impl Figure {
         self.assemble(&self.size(1.0, ""), "", FONT, &title)
     }
 
+    /// Returns the caption, followed by how the drawing was made.
+    fn description(&self, made: &str) -> String {
+        [self.caption.as_str(), made].map(str::trim).join(" ").trim().to_owned()
+    }
+
+    /// Returns the drawing with this text below it.
+    fn above(&self, text: &str) -> Self {
+        const LINE: f64 = 15.0;
+        const MARGIN: f64 = 12.0;
+        let lines = wrapped(text, 12.0, self.width - 2.0 * MARGIN, MOST_CAPTION_LINES);
+        let mut m = Markup::default();
+        for (at, line) in lines.iter().enumerate() {
+            let y = self.height + MARGIN + LINE * at as f64;
+            m.el("text").n("x", MARGIN).n("y", y).fill(Paint::INK).text(line);
+        }
+        let height = self.height + LINE * lines.len() as f64 + MARGIN;
+        Self { height, body: self.body.clone() + &m.finish(), ..self.clone() }
+    }
+
     /// Returns a complete SVG file of the layout's size, with its fonts and colours. Only
-    /// [`Colors::Screen`] has a style sheet.
-    pub fn to_file(&self, layout: &Layout) -> String {
+    /// [`Colors::Screen`] has a style sheet. Its description has the caption and `made`: how the drawing was made.
+    /// With [`Layout::with_caption`] this text also stands below the drawing, whose height grows by it.
+    pub fn to_file(&self, layout: &Layout, made: &str) -> String {
+        let description = self.description(made);
+        if layout.caption && !description.is_empty() {
+            let layout = Layout { caption: false, ..layout.clone() };
+            return self.above(&description).to_file(&layout, made);
+        }
         let css = match layout.colors {
             Colors::Screen => format!("<style>{}</style>", drawing_css()),
             Colors::Print | Colors::Gray => String::new(),
         };
-        let head = format!("<title>{}</title>{css}", escape(&self.label));
+        let about =
+            with_description(&format!("<title>{}</title>", escape(&self.label)), &description);
+        let head = about + &css;
         let family = layout.family.as_ref().map_or_else(
             || FONT.to_owned(),
             |family| escape(&format!("'{}', sans-serif", family.replace('\'', ""))),

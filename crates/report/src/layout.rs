@@ -34,11 +34,20 @@ pub struct Layout {
     pub(crate) family: Option<String>,
     /// Points per unit.
     pub(crate) scale: f64,
+    /// True if captions stand below the drawings.
+    pub(crate) caption: bool,
 }
 
 impl Default for Layout {
     fn default() -> Self {
-        Self { width: 960.0, height: None, colors: Colors::Screen, family: None, scale: 0.75 }
+        Self {
+            width: 960.0,
+            height: None,
+            colors: Colors::Screen,
+            family: None,
+            scale: 0.75,
+            caption: false,
+        }
     }
 }
 
@@ -70,7 +79,14 @@ impl Layout {
             }
         }
         let height = height.map(|height| height / scale);
-        Ok(Layout { width: width / scale, height, colors, family: Some(family.into()), scale })
+        let (family, caption) = (Some(family.into()), false);
+        Ok(Layout { width: width / scale, height, colors, family, scale, caption })
+    }
+
+    /// Puts captions below the drawings, which become higher.
+    #[must_use]
+    pub fn with_caption(self) -> Layout {
+        Layout { caption: true, ..self }
     }
 
     /// Returns a number of ticks or letters that fits the width, if `on_page` fits a page.

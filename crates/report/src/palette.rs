@@ -102,6 +102,11 @@ fn free(used: &[PlotStyle]) -> PlotStyle {
     PlotStyle::new(hue, dash, shape.unwrap_or(Shape::Circle))
 }
 
+/// Returns true if a scheme, with its parameters and queue, is a built-in one.
+pub(crate) fn is_built_in(scheme: &str) -> bool {
+    known(&without_queue(scheme)).is_some()
+}
+
 /// Returns the style of a built-in scheme.
 fn known(name: &str) -> Option<PlotStyle> {
     let name = match name {

@@ -2,6 +2,8 @@
 
 pub use paceline_measure::Quantiles;
 
+use crate::inner::InnerValues;
+
 /// Quantities over time, in bins of equal length that start at time zero. NaN marks a bin without a
 /// measurement.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -78,11 +80,26 @@ impl TableFigure {
     }
 }
 
+/// Setting of a run in a sweep over round-trip times and buffers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunSetting {
+    /// Name of the trace alone.
+    pub trace: String,
+    /// Round-trip propagation delay in ms.
+    pub rtt_ms: f64,
+    /// Round-trip propagation delay as written.
+    pub rtt: String,
+    /// Limit of the link's queue as written.
+    pub buffer: String,
+}
+
 /// One scheme over one trace: a run, or the medians of several.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
-    /// Name of the trace for readers.
+    /// Name of the trace for readers; in a sweep, of the trace with its RTT and buffer.
     pub trace: String,
+    /// The parts of this name; `None` without a sweep.
+    pub setting: Option<RunSetting>,
     /// Scheme as written on the command line: `abc`, `cubic+codel[target=50ms]`.
     pub scheme: String,
     /// The mean capacity of the link in Mbit/s.
@@ -97,6 +114,8 @@ pub struct RunView {
     pub figures: Vec<TableFigure>,
     /// The run over time.
     pub series: TimeSeries,
+    /// Inner values of the first flow's controller over time, in the bins of the series; of several runs, of run 1.
+    pub state: InnerValues,
     /// Digest of all events, which identifies a run.
     pub digest: String,
     /// Note for readers: how the scheme was set, or why its figures are bad.

@@ -3,16 +3,24 @@
 use crate::chart::{Chart, Panel};
 use crate::compare::{PageInfo, facts};
 use crate::figure::Figure;
+use crate::inner::{INNER_CAPTION, InnerValues, inner_chart};
 use crate::layout::Layout;
 use crate::number::usable;
 use crate::page::Page;
-use crate::palette::Palette;
+use crate::palette::{Palette, is_built_in};
 use crate::run::{Quantiles, RunView, TableFigure};
 use crate::scatter::{Dot, Marker, Scatter};
 use crate::series::{Fold, Series, Shade};
 use crate::summary::table_of;
 use crate::table::{Cell, Table};
 use crate::timeline::{TOGETHER, time_series_figure};
+
+/// Explanations of the figures.
+pub(crate) const LINK_CAPTION: &str = "The shaded area is the link's capacity, the line what it delivered; below, the longest \
+     queueing delay in each bin.";
+const FLOWS_CAPTION: &str = "Each flow's goodput over the time from sending to arrival, propagation included. The \
+     delay axis is inverted, so up and right is better.";
+const GOODPUT_CAPTION: &str = "Goodput of each flow.";
 
 /// A flow of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -35,6 +43,8 @@ pub struct FlowView {
     pub bin_s: f64,
     /// Bytes that arrived for the first time in each bin, in Mbit/s.
     pub goodput_series_mbps: Vec<f64>,
+    /// Inner values of its controller in each bin; of several runs, of run 1.
+    pub state: InnerValues,
 }
 
 /// Returns the page of one scenario: the flows' trade-off, tables of links and flows, then each
@@ -49,11 +59,7 @@ pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> 
 
     if !flows.is_empty() {
         page.heading("Overview");
-        page.figure(
-            &trade_off(flows, &keys, &palette).figure(),
-            "Each flow's goodput over the time from sending to arrival, propagation included. The \
-             delay axis is inverted, so up and right is better.",
-        );
+        page.figure(&trade_off(flows, &keys, &palette).figure(), FLOWS_CAPTION);
     }
     page.heading("Links");
     page.table(&table_of(links, &of_links, ["link", "flows' schemes"]));
@@ -65,15 +71,21 @@ pub fn scenario_page(info: &PageInfo, links: &[RunView], flows: &[FlowView]) -> 
     for link in links {
         page.heading(&format!("Over time: {}", link.trace));
         let figure = time_series_figure(std::slice::from_ref(link), &of_links);
-        page.figure(
-            &figure,
-            "The shaded area is the link's capacity, the line what it delivered; below, the longest \
-             queueing delay in each bin.",
-        );
+        page.figure(&figure, LINK_CAPTION);
     }
     if have_series(flows) {
         page.heading("Flows over time");
-        page.figure(&over_time(flows, &keys, &palette).figure(), "Goodput of each flow.");
+        page.figure(&over_time(flows, &keys, &palette).figure(), GOODPUT_CAPTION);
+    }
+    let own: Vec<(&FlowView, &String)> =
+        flows.iter().zip(&keys).filter(|(flow, _)| !is_built_in(&flow.scheme)).collect();
+    let charts = own.into_iter().take(TOGETHER).filter_map(|(flow, key)| {
+        inner_chart(&label(flow), flow.bin_s, &flow.state, palette.paint(key))
+    });
+    let charts: Vec<Chart> = charts.collect();
+    if !charts.is_empty() {
+        page.heading("Inner values");
+        charts.iter().for_each(|chart| page.figure(&chart.figure(), INNER_CAPTION));
     }
     facts(&mut page, info);
     page.to_html()
@@ -92,19 +104,27 @@ fn have_series(flows: &[FlowView]) -> bool {
     flows.iter().any(|flow| flow.goodput_series_mbps.iter().any(|&rate| usable(rate)))
 }
 
-/// Returns the figures of flows: `tradeoff`, and `flows` over time if they have series.
+/// Returns the figures of flows: `tradeoff`; `flows` over time if they have series; and `state NAME` of each flow
+/// whose controller has inner values.
 pub(crate) fn flow_charts(flows: &[FlowView], layout: &Layout) -> Vec<(String, Figure)> {
     let keys = keys(flows);
     let palette = layout.palette(keys.iter().map(String::as_str));
     let mut figures = Vec::new();
     if !flows.is_empty() {
         let plot = trade_off(flows, &keys, &palette);
-        figures.push(("tradeoff".to_string(), plot.figure_in(layout)));
+        let figure = plot.figure_in(layout).with_caption(FLOWS_CAPTION);
+        figures.push(("tradeoff".to_string(), figure));
     }
     if have_series(flows) {
         let chart = over_time(flows, &keys, &palette);
-        figures.push(("flows".to_string(), chart.figure_in(layout)));
+        let figure = chart.figure_in(layout).with_caption(GOODPUT_CAPTION);
+        figures.push(("flows".to_string(), figure));
     }
+    figures.extend(flows.iter().zip(&keys).filter_map(|(flow, key)| {
+        let chart = inner_chart(&label(flow), flow.bin_s, &flow.state, palette.paint(key))?;
+        let figure = chart.figure_in(layout).with_caption(INNER_CAPTION);
+        Some((format!("state {}", flow.name), figure))
+    }));
     figures
 }
 
@@ -237,6 +257,15 @@ mod tests {
         let html = scenario_page(&info, &[], &[flow("bulk", "abc"), call]);
         assert_sound(&html);
         assert!(html.contains("frozen %") && html.contains("12.5"));
+        let state = vec![("gradient".to_owned(), vec![1.0, -1.0])];
+        let own = FlowView { state: state.clone(), ..flow("own", "mine") };
+        let html = scenario_page(&info, &[], &[FlowView { state, ..flow("abc", "abc") }, own]);
+        assert_sound(&html);
+        // Pages show those of own controllers only.
+        assert_eq!(
+            html.matches("Inner values of").count() - html.matches("Inner values of the").count(),
+            1
+        );
         let broken = FlowView { goodput_mbps: f64::NAN, ..flow("<f>", "<s>") };
         assert_sound(&scenario_page(&info, &[broken_run()], &[broken]));
         assert_sound(&scenario_page(&info, &[], &[]));

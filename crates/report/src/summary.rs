@@ -81,8 +81,21 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
         }
     }
     let heads = used.iter().map(|head| (head.heading.clone(), head.explanation.clone()));
-    let columns = names.map(|name| (name.to_owned(), String::new())).into_iter().chain(heads);
+    let is_sweep = runs.iter().any(|run| run.setting.is_some());
+    let settings: &[&str] = if is_sweep { &["RTT ms", "buffer"] } else { &[] };
+    let [trace, scheme] = names;
+    let names = [trace].into_iter().chain(settings.iter().copied()).chain([scheme]);
+    let columns = names.map(|name| (name.to_owned(), String::new())).chain(heads);
     let row = |(run, figures): (&RunView, &Vec<RangedFigure>)| {
+        let link = match &run.setting {
+            None if is_sweep => vec![Cell::text(&run.trace), Cell::text(""), Cell::text("")],
+            None => vec![Cell::text(&run.trace)],
+            Some(setting) => {
+                let decimals = usize::from(setting.rtt_ms.fract() != 0.0);
+                let rtt = Cell::number(setting.rtt_ms, decimals);
+                vec![Cell::text(&setting.trace), rtt, Cell::text(&setting.buffer)]
+            }
+        };
         let scheme = Cell::text(&run.scheme).with_look(palette.paint(&run.scheme));
         let numbers = used.iter().map(|head| {
             let found = figures.iter().find(|one| one.figure.heading == head.heading);
@@ -93,7 +106,7 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
                 _ => number,
             }
         });
-        [Cell::text(&run.trace), scheme].into_iter().chain(numbers).collect()
+        link.into_iter().chain([scheme]).chain(numbers).collect()
     };
     Table { columns: columns.collect(), rows: runs.iter().zip(&figures).map(row).collect() }
 }

@@ -75,6 +75,8 @@ fn over_one(runs: &[RunView], palette: &Palette) -> Scatter {
 fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter {
     let (mut singles, mut means) = (Vec::new(), Vec::new());
     let mut regions = Vec::new();
+    let is_sweep = runs.iter().any(|run| run.setting.is_some());
+    let (one, several) = if is_sweep { ("setting", "settings") } else { ("trace", "traces") };
     for (scheme, paint) in palette.iter() {
         let own: Vec<&RunView> = runs.iter().filter(|run| run.scheme == scheme).collect();
         let good: Vec<&RunView> = own
@@ -106,19 +108,22 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
             regions.push(Region { median: (x, y), runs, paint, tooltip });
         }
         let count = good.len();
-        let tooltip =
-            format!("{scheme}, mean over {count} traces: {} % used, p95 {} ms", short(y), short(x));
+        let tooltip = format!(
+            "{scheme}, mean over {count} {several}: {} % used, p95 {} ms",
+            short(y),
+            short(x)
+        );
         let label = scheme.to_owned();
         let counts = good.iter().all(|run| !run.bound);
         means.push(Dot { x, y, label, tooltip, paint, marker: large(paint), counts, tie: None });
     }
     singles.extend(means);
     let legend = vec![
-        (large(Paint::MUTED), "mean over traces".to_owned()),
-        (small(Paint::MUTED), "one trace".to_owned()),
+        (large(Paint::MUTED), format!("mean over {several}")),
+        (small(Paint::MUTED), format!("one {one}")),
     ];
     Scatter {
-        label: format!("Utilisation over queueing delay, {} traces", traces.len()),
+        label: format!("Utilisation over queueing delay, {} {several}", traces.len()),
         x_title: "95th-percentile queueing delay (ms)".into(),
         y_title: "Utilisation (%)".into(),
         y_most: Some(100.0),

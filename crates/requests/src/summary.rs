@@ -12,6 +12,12 @@ use crate::compare::{CompareRow, OMNISCIENT};
 pub struct RatioRow {
     /// Name of the trace.
     pub trace: String,
+    /// Round-trip propagation delay; only in a sweep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<String>,
+    /// Limit of the link's queue; only in a sweep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<String>,
     /// Scheme whose figures are divided.
     pub scheme: String,
     /// Scheme by whose figures they are divided.
@@ -33,7 +39,7 @@ pub struct RatioP95 {
     pub p95: Option<Distribution>,
 }
 
-/// Groups the rows by scheme and trace, in order of first appearance.
+/// Groups the rows by scheme, trace, RTT and buffer, in order of first appearance.
 pub fn groups(rows: &[CompareRow]) -> Vec<Vec<&CompareRow>> {
     let mut groups: Vec<Vec<&CompareRow>> = Vec::new();
     for row in rows {
@@ -42,7 +48,7 @@ pub fn groups(rows: &[CompareRow]) -> Vec<Vec<&CompareRow>> {
             let first = group[0];
             // A scheme that is named twice has two groups, each with one run 1.
             let is_new = group.iter().all(|known| known.run != row.run);
-            first.trace == row.trace && first.scheme == row.scheme && is_new
+            first.is_on_link_of(row) && first.scheme == row.scheme && is_new
         };
         match groups.iter_mut().rev().find(same) {
             Some(group) => group.push(row),
@@ -69,10 +75,10 @@ pub fn ratios(rows: &[CompareRow]) -> Vec<RatioRow> {
     groups.retain(|group| group[0].scheme != OMNISCIENT);
     let mut all = Vec::new();
     while let Some(first) = groups.first().cloned() {
-        let others = || groups.iter().skip(1).filter(|other| other[0].trace == first[0].trace);
+        let others = || groups.iter().skip(1).filter(|other| other[0].is_on_link_of(first[0]));
         all.extend(others().map(|other| ratio(&first, other)));
         all.extend(others().map(|other| ratio(other, &first)));
-        groups.retain(|group| group[0].trace != first[0].trace);
+        groups.retain(|group| !group[0].is_on_link_of(first[0]));
     }
     all
 }
@@ -89,6 +95,8 @@ fn ratio(runs: &[&CompareRow], over: &[&CompareRow]) -> RatioRow {
     };
     RatioRow {
         trace: runs[0].trace.clone(),
+        rtt: runs[0].rtt.clone(),
+        buffer: runs[0].buffer.clone(),
         scheme: runs[0].scheme.clone(),
         over: over[0].scheme.clone(),
         runs: pairs.len(),

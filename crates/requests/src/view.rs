@@ -1,6 +1,9 @@
 //! Converts rows of `compare`'s table, and links of scenarios, for the charts of the report.
 
-use paceline_report::{Band, FlowView, Quantiles, RunPoint, RunView, RunsView, TimeSeries};
+use paceline_cc::{ParamValue as _, Span};
+use paceline_report::{
+    Band, FlowView, InnerValues, Quantiles, RunPoint, RunSetting, RunView, RunsView, TimeSeries,
+};
 use paceline_sim::metrics::{Distribution, range_of_runs};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
@@ -30,7 +33,8 @@ pub fn compare_views(rows: &[CompareRow], names: &Names) -> Vec<RunView> {
 /// Converts a run.
 fn single(row: &CompareRow, names: &Names) -> RunView {
     RunView {
-        trace: row.trace.clone(),
+        trace: row.link(),
+        setting: setting(row),
         scheme: label(&row.scheme, names),
         capacity_mbps: row.capacity_mbps,
         throughput_mbps: row.throughput_mbps,
@@ -38,11 +42,24 @@ fn single(row: &CompareRow, names: &Names) -> RunView {
         queue_delay_ms: row.queue_delay_ms,
         figures: page_figures(row),
         series: series(row.series.as_ref()),
+        state: inner_values(&row.state),
         digest: row.digest.clone(),
         note: row.note.clone(),
         bound: row.scheme == OMNISCIENT,
         ..RunView::default()
     }
+}
+
+/// Converts inner values of a controller.
+fn inner_values(state: &[(&'static str, Vec<f64>)]) -> InnerValues {
+    state.iter().map(|(name, values)| (name.to_string(), values.clone())).collect()
+}
+
+/// Returns the setting of a row of a sweep.
+fn setting(row: &CompareRow) -> Option<RunSetting> {
+    let (rtt, buffer) = (row.rtt.clone()?, row.buffer.clone()?);
+    let rtt_ms = Span::read(&rtt).map_or(f64::NAN, Span::as_millis_f64);
+    Some(RunSetting { trace: row.trace.clone(), rtt_ms, rtt, buffer })
 }
 
 /// Converts several runs of one scheme on one trace to their medians, with ranges.
@@ -160,6 +177,7 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
             retransmits: flow.sender.retransmits,
             figures: page_figures_if_measured(flow),
             bin_s: series.bin_s,
+            state: inner_values(&series.state),
             goodput_series_mbps: series.goodput_mbps,
         }
     };

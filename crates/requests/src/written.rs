@@ -138,9 +138,10 @@ pub struct ComparedSchemes(pub Vec<(SchemeChoice, Option<String>)>);
 /// The text is invalid; the error says why.
 pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
     let mut all = Vec::new();
-    for part in paceline_cc::spec::split_list(text) {
+    let parts = paceline_cc::spec::split_list(text).into_iter().flat_map(|part| names.expand(part));
+    for part in parts {
         if part != "all" {
-            let scheme = names.read_scheme(part).map_err(|error| error.to_string())?;
+            let scheme = names.read_scheme(&part).map_err(|error| error.to_string())?;
             all.push((scheme, None));
             continue;
         }

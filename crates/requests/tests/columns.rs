@@ -93,6 +93,8 @@ fn columns_are_fields_of_json_and_are_explained() {
         audio_lost: OfMedia(Some(0.0)),
         audio_gap_ms: OfMedia(Some(0.0)),
         note: Some(String::new()),
+        rtt: Some(String::new()),
+        buffer: Some(String::new()),
         ..CompareRow::default()
     };
     let Value::Object(fields) = serde_json::to_value(row).expect("JSON") else {

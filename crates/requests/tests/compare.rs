@@ -4,6 +4,7 @@ use paceline_cc::{ArgumentError, Span};
 use paceline_requests::compare::{
     CompareLimits, CompareRequest, CompareRow, CompareRuns, MOST_RUNS, OMNISCIENT,
 };
+use paceline_requests::summary::{ratios, summary};
 use paceline_requests::written;
 use paceline_sim::Names;
 use paceline_sim::runs::Runs;
@@ -41,6 +42,8 @@ fn errors_name_the_argument_and_the_remedy() {
         (problem(|r| r.schemes.clear()), "schemes", "at least one"),
         (problem(|r| r.duration = Span::ZERO), "duration", "above zero"),
         (problem(|r| r.warmup = r.duration), "warmup", "1s leaves nothing of the duration of 1s"),
+        (problem(|r| r.buffers.clear()), "buffer", "at least one"),
+        (problem(|r| r.rtts = vec![Span::ZERO; 2]), "rtt", "0s stands in the list twice"),
         (problem(|r| r.flows = 0), "flows", "expected 1 to 10000, not 0"),
         (problem(|r| r.flows = 10_001), "flows", "expected 1 to 10000, not 10001"),
         (problem(|r| r.runs = Runs::new(0)), "runs", "expected 1 to 1000, not 0"),
@@ -102,6 +105,43 @@ fn further_runs_are_those_of_all_schemes_of_a_link() {
     let (jobs, still_wide) = runs.further_jobs(0.02);
     assert_eq!((jobs.len(), still_wide.len()), (4 * 10, 0));
     assert_eq!(runs.numbered_name(jobs[0]), "newreno on 4Mbps, run 3");
+}
+
+#[test]
+fn lists_of_rtts_and_buffers_are_settings_of_each_link() {
+    let mut request = CompareRequest {
+        omniscient: true,
+        rtts: [20, 50].map(Span::from_millis).to_vec(),
+        buffers: ["0.5bdp", "250"].map(|text| written::buffer(text).expect("a buffer")).to_vec(),
+        ..request(&["4Mbps", "8Mbps"])
+    };
+    let mut runs = request.plan(&CompareLimits::default()).expect("a plan");
+    assert_eq!(runs.jobs().len(), 2 * 2 * 2 * 3 * 2);
+    assert_eq!(runs.numbered_name(runs.jobs()[3]), "newreno on 4Mbps, RTT 20ms, buffer 250, run 1");
+    make_all(&mut runs);
+    let rows = runs.rows();
+    let settings: Vec<String> = rows.chunks(6).map(|of_setting| of_setting[0].link()).collect();
+    assert_eq!(settings.len(), 8);
+    assert_eq!(settings[0], "4Mbps, RTT 20ms, buffer 0.5bdp");
+    assert_eq!(settings[7], "8Mbps, RTT 50ms, buffer 250");
+    for of_setting in rows.chunks(6) {
+        assert!(of_setting.iter().all(|row| row.is_on_link_of(&of_setting[0])));
+    }
+    let summary = summary(&rows);
+    assert_eq!(summary.len(), 8 * 3);
+    assert!(summary.iter().all(|row| row.runs == 2));
+    assert_eq!(ratios(&rows).len(), 8 * 2);
+
+    // A setting has the figures that it has alone, and names itself only beside others.
+    request.rtts.truncate(1);
+    request.buffers.truncate(1);
+    let mut alone = request.plan(&CompareLimits::default()).expect("a plan");
+    make_all(&mut alone);
+    let alone = alone.rows();
+    assert_eq!((&alone[0].rtt, &alone[0].buffer, alone[0].link()), (&None, &None, "4Mbps".into()));
+    let digests =
+        |rows: &[CompareRow]| rows.iter().map(|row| row.digest.clone()).collect::<Vec<_>>();
+    assert_eq!(digests(&alone[..6]), digests(&rows[..6]));
 }
 
 #[test]

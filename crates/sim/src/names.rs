@@ -25,6 +25,28 @@ pub struct Names {
     pub queues: Queues,
     /// Families of complete transports, such as `linux:`.
     pub transports: Transports,
+    /// Other texts for schemes, such as the file that has them.
+    pub aliases: Aliases,
+}
+
+/// Other texts for schemes: `./mine.py` for the schemes of that file. Parameters and a queue may follow, as after a name.
+#[derive(Clone, Debug, Default)]
+pub struct Aliases(Vec<(String, Vec<String>)>);
+
+impl Aliases {
+    /// Adds a text for these schemes, replacing the one with the same text.
+    pub fn set(&mut self, text: &str, schemes: Vec<String>) {
+        self.0.retain(|(known, _)| known != text);
+        self.0.push((text.to_string(), schemes));
+    }
+
+    /// Returns the schemes for which a text begins with an alias, and the rest of the text; `None` without an alias.
+    fn find<'a>(&self, text: &'a str) -> Option<(&[String], &'a str)> {
+        self.0.iter().find_map(|(known, schemes)| {
+            let rest = text.trim().strip_prefix(known.as_str())?;
+            (rest.is_empty() || rest.starts_with(['[', '+'])).then_some((&schemes[..], rest))
+        })
+    }
 }
 
 /// Makes a transport from the text after the family's prefix, or returns the error in that text.
@@ -68,7 +90,16 @@ impl fmt::Debug for Transports {
 impl Names {
     /// Creates names from these schemes and queues.
     pub fn new(schemes: Schemes, queues: Queues) -> Names {
-        Names { schemes, queues, transports: Transports::default() }
+        let (transports, aliases) = (Transports::default(), Aliases::default());
+        Names { schemes, queues, transports, aliases }
+    }
+
+    /// Returns the schemes for which a text stands: several for an alias of several schemes, else one.
+    pub fn expand(&self, text: &str) -> Vec<String> {
+        match self.aliases.find(text) {
+            Some((schemes, rest)) => schemes.iter().map(|name| format!("{name}{rest}")).collect(),
+            None => vec![text.to_string()],
+        }
     }
 
     /// Reads a scheme, optionally with a queue, or a transport of a family, and checks that scheme
@@ -92,7 +123,16 @@ impl Names {
     /// # Errors
     /// The text is not a scheme, a name or parameter is unknown, or a value is invalid.
     pub fn check_scheme(&self, text: &str) -> Result<SchemeSpec, SpecError> {
-        let spec = SchemeSpec::parse(text)?;
+        let mut all = self.expand(text);
+        let name = match (all.pop(), all.is_empty()) {
+            (Some(name), true) => name,
+            (last, _) => {
+                all.extend(last);
+                let problem = format!("expected one scheme; there are {}", all.join(", "));
+                return Err(SpecError::Syntax { text: text.to_string(), problem });
+            }
+        };
+        let spec = SchemeSpec::parse(&name)?;
         self.build_scheme(&spec.sender)?;
         if let Some(queue) = &spec.queue {
             self.check_queue(queue)?;

@@ -37,7 +37,7 @@ macro_rules! of {
 
 macro_rules! columns {
     (
-        begin { $($first:ident: $first_type:ty = $first_unit:literal, $first_meaning:literal,
+        begin { $($(#[$first_attribute:meta])* $first:ident: $first_type:ty = $first_unit:literal, $first_meaning:literal,
             compare $first_run:ident => $of_first:expr;)* }
         figures { $($name:ident: $type:ty = $unit:literal, $meaning:literal
             $(, exactly $exactly:literal)?
@@ -76,13 +76,16 @@ macro_rules! columns {
         /// measured; delays of several flows are pooled.
         #[derive(Clone, Debug, Default, Serialize)]
         pub struct CompareRow {
-            $(#[doc = $first_meaning] pub $first: $first_type,)*
+            $(#[doc = $first_meaning] $(#[$first_attribute])* pub $first: $first_type,)*
             $($(#[doc = $meaning] #[serde(skip_serializing_if = "Figure::is_left_out")]
                 pub $name: of!($run, $type),)?)*
             $(#[doc = $last_meaning] $(#[$attribute])* pub $last: $last_type,)*
             /// The link over time, if recorded; not part of the JSON.
             #[serde(skip)]
             pub series: Option<LinkSeries>,
+            /// Inner values of the first flow's controller over time, if recorded; not part of the JSON.
+            #[serde(skip)]
+            pub state: Vec<(&'static str, Vec<f64>)>,
         }
 
         impl CompareRow {
@@ -92,6 +95,11 @@ macro_rules! columns {
                     $($($name: { let $run = source; $of_run },)?)*
                     $($last: { let $last_run = source; $of_last },)*
                     series: source.link.series.clone(),
+                    state: {
+                        let flow = source.outcome.flows.first();
+                        let series = flow.and_then(|flow| flow.series.as_ref());
+                        series.map_or_else(Vec::new, |series| series.state.clone())
+                    },
                 }
             }
         }
@@ -114,6 +122,12 @@ macro_rules! columns {
         pub struct SummaryRow {
             /// Name of the link's trace.
             pub trace: String,
+            /// Round-trip propagation delay; only in a sweep.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub rtt: Option<String>,
+            /// Limit of the link's queue; only in a sweep.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub buffer: Option<String>,
             /// Scheme as written.
             pub scheme: String,
             /// Number of runs.
@@ -133,6 +147,8 @@ macro_rules! columns {
                 let is_same = |run: &&CompareRow| !run.digest.is_empty() && run.digest == first.digest;
                 SummaryRow {
                     trace: first.trace.clone(),
+                    rtt: first.rtt.clone(),
+                    buffer: first.buffer.clone(),
                     scheme: first.scheme.clone(),
                     runs: runs.len(),
                     equal: runs.len() > 1 && runs.iter().all(is_same),
@@ -276,6 +292,11 @@ const fn media_cell(heading: &'static str, part: Part, format: Format) -> Cell {
 columns! {
     begin {
         trace: String = "text", "The link's capacity: a trace, a file or a rate", compare of => of.trace.into();
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rtt: Option<String> = "text", "Round-trip propagation delay, if `--rtt` or `--buffer` is a list", compare _run => None;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        buffer: Option<String> = "text", "Limit of the link's queue as written, if `--rtt` or `--buffer` is a list",
+            compare _run => None;
         scheme: String = "text", "The scheme as written", compare of => of.scheme.clone();
         run: u32 = "number", "Number of the run, from 1; run 1 has the seed as given and starts at 0",
             compare of => of.run.number;

@@ -1,5 +1,7 @@
 //! Requests for comparisons: arguments, their defaults and limits, and the page's text about them.
 
+use std::fmt::Display;
+
 use paceline_cc::{ArgumentError, Span};
 use paceline_path::BufferSize;
 use paceline_report::PageInfo;
@@ -24,12 +26,13 @@ pub struct CompareRequest {
     pub reverse_trace: Option<Capacity>,
     /// Recorded one-way delay, which both directions follow, with the name of the recording.
     pub delay_trace: Option<(String, Delays)>,
-    /// Round-trip propagation delay; `None` for [`Comparison::RTT`], or 0 with a recorded delay.
-    pub rtt: Option<Span>,
+    /// Round-trip propagation delays, each of which every link has in turn; empty for
+    /// [`Comparison::RTT`], or 0 with a recorded delay.
+    pub rtts: Vec<Span>,
     /// Mean of an additional random delay of acknowledgements (exponential).
     pub jitter: Span,
-    /// Limit of the link's queue.
-    pub buffer: BufferSize,
+    /// Limits of the link's queue, at least one, each of which every link has in turn.
+    pub buffers: Vec<BufferSize>,
     /// Length of each run.
     pub duration: Span,
     /// Time at the beginning of each run that is not measured; shorter than the duration.
@@ -90,9 +93,9 @@ impl CompareRequest {
             omniscient: false,
             reverse_trace: None,
             delay_trace: None,
-            rtt: None,
+            rtts: Vec::new(),
             jitter: Span::ZERO,
-            buffer: Comparison::BUFFER,
+            buffers: vec![Comparison::BUFFER],
             duration: Comparison::DURATION,
             warmup: Span::ZERO,
             flows: 1,
@@ -121,6 +124,15 @@ impl CompareRequest {
         if self.schemes.is_empty() {
             return wrong("schemes", "expected at least one".into());
         }
+        if self.buffers.is_empty() {
+            return wrong("buffer", "expected at least one".into());
+        }
+        if let Some(rtt) = twice(&self.rtts) {
+            return wrong("rtt", format!("{rtt} stands in the list twice"));
+        }
+        if let Some(buffer) = twice(&self.buffers) {
+            return wrong("buffer", format!("{buffer} stands in the list twice"));
+        }
         if self.duration.is_zero() || self.duration > limits.duration {
             return wrong(
                 "duration",
@@ -138,7 +150,8 @@ impl CompareRequest {
         if self.omniscient && self.delay_trace.is_some() {
             return wrong("omniscient", "cannot be had together with a delay_trace".into());
         }
-        let all = (self.links.len() * self.schemes.len()) as u64 * u64::from(runs);
+        let settings = self.links.len() * self.rtts().len() * self.buffers.len();
+        let all = (settings * self.schemes.len()) as u64 * u64::from(runs);
         if all > limits.all_runs {
             return wrong(
                 "runs",
@@ -160,33 +173,51 @@ impl CompareRequest {
         Ok(())
     }
 
-    /// Returns the round-trip propagation delay, given or by default.
-    fn rtt(&self) -> Span {
-        let default = if self.delay_trace.is_some() { Span::ZERO } else { Comparison::RTT };
-        self.rtt.unwrap_or(default)
+    /// Returns the round-trip propagation delays, given or by default.
+    fn rtts(&self) -> Vec<Span> {
+        match self.rtts.is_empty() {
+            false => self.rtts.clone(),
+            true if self.delay_trace.is_some() => vec![Span::ZERO],
+            true => vec![Comparison::RTT],
+        }
     }
 
-    /// Returns the comparisons, link by link.
+    /// Returns true if there are several RTTs or buffers, so that rows name theirs.
+    pub(super) fn is_sweep(&self) -> bool {
+        self.rtts.len() > 1 || self.buffers.len() > 1
+    }
+
+    /// Returns the comparisons: link by link, RTT by RTT, buffer by buffer, with every scheme.
     fn comparisons(&self) -> Vec<Comparison> {
-        let one = |(link, capacity): &(String, Capacity), scheme: &SchemeChoice| Comparison {
+        type Link = (String, Capacity);
+        let one = |(link, capacity): &Link, rtt, buffer, scheme: &SchemeChoice| Comparison {
             trace: link.clone(),
             capacity: capacity.clone(),
             reverse: self.reverse_trace.clone(),
             scheme: scheme.clone(),
             flows: self.flows,
             workload: self.workload.clone(),
-            rtt: self.rtt(),
+            rtt,
             delays: self.delay_trace.as_ref().map(|(_, delays)| delays.clone()),
             jitter: self.jitter,
-            buffer: self.buffer,
+            buffer,
             duration: self.duration,
             warmup: self.warmup,
             seed: self.seed,
             runs: self.runs,
             bin: self.bin,
         };
-        let of_link = |link| self.schemes.iter().map(move |(scheme, _)| one(link, scheme));
-        self.links.iter().flat_map(of_link).collect()
+        let mut all = Vec::new();
+        for link in &self.links {
+            for rtt in self.rtts() {
+                for &buffer in &self.buffers {
+                    all.extend(
+                        self.schemes.iter().map(|(scheme, _)| one(link, rtt, buffer, scheme)),
+                    );
+                }
+            }
+        }
+        all
     }
 
     /// Returns the page's text about a comparison of which every scheme has made `runs` runs.
@@ -201,6 +232,10 @@ impl CompareRequest {
             Some((name, _)) => format!(" and twice that of {name}"),
             None => String::new(),
         };
+        let each = match self.is_sweep() {
+            true => " Each of these settings is compared on its own.",
+            false => "",
+        };
         let several = match runs {
             0 | 1 => String::new(),
             runs => format!(
@@ -212,16 +247,31 @@ impl CompareRequest {
             title: "Schemes compared".into(),
             explanation: format!(
                 "Each scheme ran with {flows}{data} for {} over a link whose buffer holds {}. The round-trip \
-                 propagation delay was {}{recorded}.{several} Queueing delay is the time from a packet's \
+                 propagation delay was {}{recorded}.{each}{several} Queueing delay is the time from a packet's \
                  arrival at the queue until it has left the link.",
                 self.duration,
-                buffer_in_words(self.buffer),
-                self.rtt(),
+                any_of(self.buffers.iter().copied().map(buffer_in_words)),
+                any_of(self.rtts()),
             ),
             version: env!("CARGO_PKG_VERSION").into(),
             seed: Some(self.seed),
             ..PageInfo::default()
         }
+    }
+}
+
+/// Returns the first value that stands in a list a second time.
+fn twice<T: Copy + PartialEq>(values: &[T]) -> Option<T> {
+    let again = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value));
+    again.map(|(_, value)| *value)
+}
+
+/// Joins alternatives: `20ms, 50ms or 100ms`.
+fn any_of(values: impl IntoIterator<Item: Display>) -> String {
+    let mut texts: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    match (texts.pop(), texts.is_empty()) {
+        (Some(last), false) => format!("{} or {last}", texts.join(", ")),
+        (last, _) => last.unwrap_or_default(),
     }
 }
 

@@ -6,6 +6,7 @@ use paceline_sim::metrics::Distribution;
 use paceline_sim::{BuildError, Names};
 use thiserror::Error;
 
+use super::setting::link_name;
 use super::{CompareRequest, CompareRow, Comparison, OMNISCIENT, OmniscientError};
 use crate::summary::summary_row;
 
@@ -22,7 +23,7 @@ pub enum CompareError {
     Build {
         /// Name of the scheme.
         scheme: String,
-        /// Name of the link.
+        /// Name of the link, in a sweep with its RTT and buffer.
         trace: String,
         /// Error of building the scenario.
         error: BuildError,
@@ -37,7 +38,7 @@ pub enum CompareError {
     },
 }
 
-/// One run of one scheme on one link.
+/// One run of one scheme on one link, in a sweep with one RTT and buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CompareJob {
     /// Index of the comparison.
@@ -53,7 +54,7 @@ pub struct CompareJob {
 pub struct StillWide {
     /// Name of the scheme.
     pub scheme: String,
-    /// Name of the link.
+    /// Name of the link, in a sweep with its RTT and buffer.
     pub trace: String,
     /// Number of its runs.
     pub runs: u32,
@@ -62,7 +63,7 @@ pub struct StillWide {
 /// The runs of a comparison, and the rows of the finished ones.
 #[derive(Clone, Debug)]
 pub struct CompareRuns {
-    /// The comparisons, link by link, with every scheme.
+    /// The comparisons, link by link (in a sweep with each RTT and buffer), with every scheme.
     comparisons: Vec<Comparison>,
     /// Note for the rows of each scheme.
     notes: Vec<Option<String>>,
@@ -70,6 +71,8 @@ pub struct CompareRuns {
     count: u32,
     /// Whether to add the omniscient protocol on each link.
     omniscient: bool,
+    /// True if rows name their RTT and buffer.
+    is_sweep: bool,
     /// Rows by comparison, in the order of the runs.
     rows: Vec<Vec<CompareRow>>,
     /// Rows of the omniscient protocol, by link.
@@ -80,11 +83,12 @@ impl CompareRuns {
     pub(super) fn new(comparisons: Vec<Comparison>, request: &CompareRequest) -> CompareRuns {
         CompareRuns {
             rows: vec![Vec::new(); comparisons.len()],
-            best: vec![Vec::new(); request.links.len()],
+            best: vec![Vec::new(); comparisons.len() / request.schemes.len().max(1)],
             comparisons,
             notes: request.schemes.iter().map(|(_, note)| note.clone()).collect(),
             count: request.runs.count,
             omniscient: request.omniscient,
+            is_sweep: request.is_sweep(),
         }
     }
 
@@ -138,16 +142,31 @@ impl CompareRuns {
                 continue;
             }
             for row in rows.iter().filter(|rows| is_wide(rows)).map(|rows| &rows[0]) {
-                let (scheme, trace) = (row.scheme.clone(), row.trace.clone());
+                let (scheme, trace) = (row.scheme.clone(), row.link());
                 still_wide.push(StillWide { scheme, trace, runs: made });
             }
         }
         (jobs, still_wide)
     }
 
+    /// Returns the RTT and the buffer of a comparison as text; `None` without a sweep.
+    fn setting(&self, at: usize) -> (Option<String>, Option<String>) {
+        let Comparison { rtt, buffer, .. } = &self.comparisons[at];
+        match self.is_sweep {
+            true => (Some(rtt.to_string()), Some(buffer.to_string())),
+            false => (None, None),
+        }
+    }
+
+    /// Returns the name of a comparison's link.
+    fn link(&self, at: usize) -> String {
+        let (rtt, buffer) = self.setting(at);
+        link_name(&self.comparisons[at].trace, rtt.as_deref(), buffer.as_deref())
+    }
+
     /// Returns the name of a job: `cubic on lte-driving`.
     pub fn name(&self, job: CompareJob) -> String {
-        let Comparison { scheme, trace, .. } = &self.comparisons[job.at];
+        let (scheme, trace) = (&self.comparisons[job.at].scheme, self.link(job.at));
         if job.omniscient {
             format!("{OMNISCIENT} on {trace}")
         } else {
@@ -175,11 +194,12 @@ impl CompareRuns {
             return Ok(None);
         }
         let comparison = &self.comparisons[job.at];
-        let trace = || comparison.trace.clone();
+        let trace = || self.link(job.at);
+        let (rtt, buffer) = self.setting(job.at);
         if job.omniscient {
             let row = comparison.omniscient(job.number);
             return row
-                .map(Some)
+                .map(|row| Some(CompareRow { rtt, buffer, ..row }))
                 .map_err(|error| CompareError::Omniscient { trace: trace(), error });
         }
         let (run, scenario) = comparison.run_number(job.number);
@@ -189,7 +209,7 @@ impl CompareRuns {
         Ok(outcome.map(|outcome| {
             let row = comparison.row_of(run, &outcome);
             let note = self.notes[job.at % self.notes.len()].clone();
-            CompareRow { note: note.or(row.note), ..row }
+            CompareRow { note: note.or(row.note), rtt, buffer, ..row }
         }))
     }
 

@@ -1,1 +1,0 @@
-../../sim/examples/own_controller.rs

@@ -34,6 +34,14 @@ pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
     Ok((name, capacity))
 }
 
+/// Splits a list of links at its commas. A file that has commas in its name is one link.
+pub(crate) fn listed(text: &str) -> Vec<&str> {
+    match Path::new(text).exists() {
+        true => vec![text],
+        false => text.split(',').map(str::trim).collect(),
+    }
+}
+
 /// Reads an amount of data in bytes, above zero: `20GB`, `1.5GiB`, `4096`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a size such as 20GB, 500MiB or 4096 (bytes)";

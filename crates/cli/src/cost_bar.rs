@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_tasks::Progress;
 
-use crate::args;
+use crate::{args, host};
 
 /// A progress bar over units of cost.
 pub(crate) struct CostBar(ProgressBar);
@@ -35,6 +35,10 @@ impl Progress for CostBar {
         self.0.set_length((total * FINE) as u64);
         self.0.set_position((done * FINE) as u64);
         self.0.reset_eta();
+    }
+
+    fn go_on(&self) -> bool {
+        host::go_on()
     }
 
     fn done(&self, task: &str, cost: f64) {

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use paceline_export::{ExportError, FAMILY, Fonts, Format, to_pdf, to_png};
 use paceline_report::{Colors, Figure, Layout};
 
+use crate::names::command_line;
 use crate::output::{self, Error};
 
 /// Points in an inch; TeX's point is 1/72.27 inch.
@@ -35,6 +36,10 @@ pub(crate) struct FigureArgs {
     /// Pixels per inch of a PNG file
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u16).range(20..=2400))]
     dpi: u16,
+    /// Write below the figure how to read it and how it was made, which makes it higher; files have this text in their
+    /// metadata in any case
+    #[arg(long)]
+    caption: bool,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,6 +58,7 @@ impl Default for FigureArgs {
             font_size: 8.0,
             colors: ColorSet::Print,
             dpi: 300,
+            caption: false,
         }
     }
 }
@@ -95,8 +101,9 @@ impl FigureArgs {
             ColorSet::Screen => Colors::Screen,
             ColorSet::Gray => Colors::Gray,
         };
-        Layout::new(self.width, self.height, self.font_size, self.font.trim(), colors)
-            .map_err(|problem| Error::Usage(format!("--width, --height: {problem}")))
+        let layout = Layout::new(self.width, self.height, self.font_size, self.font.trim(), colors)
+            .map_err(|problem| Error::Usage(format!("--width, --height: {problem}")))?;
+        Ok(if self.caption { layout.with_caption() } else { layout })
     }
 
     /// Checks, before anything runs, that the file can be written in its format with the font.
@@ -118,9 +125,16 @@ impl FigureArgs {
         }
     }
 
-    /// Writes the figure into a file whose name says the format, and reports it unless `quiet`.
-    pub(crate) fn write(&self, figure: &Figure, path: &Path, quiet: bool) -> Result<(), Error> {
-        let svg = figure.to_file(&self.layout()?);
+    /// Writes the figure into a file whose name says the format, and reports it unless `quiet`. The file keeps how it
+    /// was made: the command, the version, and the seed of the runs if there is one.
+    pub(crate) fn write(
+        &self,
+        figure: &Figure,
+        seed: Option<u64>,
+        path: &Path,
+        quiet: bool,
+    ) -> Result<(), Error> {
+        let svg = figure.to_file(&self.layout()?, &made(seed));
         let bytes = match format_of(path)? {
             Format::Svg => svg.into_bytes(),
             Format::Pdf => self.convert(|fonts| to_pdf(&svg, fonts))?,
@@ -138,6 +152,12 @@ impl FigureArgs {
     ) -> Result<Vec<u8>, Error> {
         self.fonts()?.convert(convert).map_err(|error| Error::Message(error.to_string()))
     }
+}
+
+/// Returns how a result was made, as a sentence: the present command, the version, and the seed if there is one.
+pub(crate) fn made(seed: Option<u64>) -> String {
+    let seed = seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
+    format!("Made with: {} (paceline {}{seed}).", command_line(), env!("CARGO_PKG_VERSION"))
 }
 
 fn format_of(path: &Path) -> Result<Format, Error> {

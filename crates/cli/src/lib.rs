@@ -32,6 +32,7 @@ mod emulation;
 mod example_tests;
 mod figure;
 mod former;
+mod host;
 mod keys;
 mod linux_hosts;
 mod manual;
@@ -40,10 +41,12 @@ mod mistake;
 mod names;
 mod output;
 mod progress;
+mod python;
 mod registries;
 mod remedies;
 mod results;
 mod runs;
+mod series;
 mod sheet;
 mod table;
 mod temporary;
@@ -56,6 +59,8 @@ use paceline_sim::Names;
 
 use commands::Command;
 
+pub use host::Host;
+pub use python::{PythonScheme, python_schemes};
 pub use registries::builtin as names;
 
 /// Congestion control for wireless links: compare schemes in a simulator, emulate links around real
@@ -93,25 +98,42 @@ struct Cli {
 /// your schemes when a client asks for one, with parameters that the client sends: an entry must do
 /// nothing with them that a stranger may not do.
 pub fn main_with(names: Names) -> ExitCode {
-    registries::set(names);
-    let done = match mahimahi_name() {
-        Some(name) => commands::mahimahi::run(name, std::env::args_os().skip(1).collect()),
-        None => usage::parse::<Cli>().command.run(),
+    let host = Host::process(names);
+    let arguments = host.arguments.clone();
+    host::set(host);
+    let schemes = python_schemes(&arguments);
+    let done = match (mahimahi_name(), schemes.is_empty()) {
+        (Some(name), _) => commands::mahimahi::run(name, arguments.into_iter().skip(1).collect()),
+        (None, false) => python::run(&arguments, &schemes).map(|()| ExitCode::SUCCESS),
+        (None, true) => usage::parse::<Cli>().command.run(),
     };
-    match done {
-        Ok(status) => status,
-        // The reader has closed the pipe, since it has seen enough: not a failure.
-        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
-            output::error(&error);
-            ExitCode::from(error.status())
-        }
+    done.unwrap_or_else(|error| ExitCode::from(failure(&error)))
+}
+
+/// Runs the command of the host in its process, and returns the exit status. Wrong arguments end the process, as in
+/// [`main_with`]. If the host has ended runs early, the command prints neither results nor an error.
+pub fn run_in(host: Host) -> u8 {
+    host::set(host);
+    match usage::parse::<Cli>().command.run() {
+        Ok(status) => u8::from(status != ExitCode::SUCCESS),
+        Err(error) if host::go_on() => failure(&error),
+        Err(error) => error.status(),
     }
+}
+
+/// Prints an error, and returns its exit status.
+fn failure(error: &output::Error) -> u8 {
+    // The reader has closed the pipe, since it has seen enough: not a failure.
+    if error.is_broken_pipe() {
+        return 0;
+    }
+    output::error(error);
+    error.status()
 }
 
 /// Returns Mahimahi's name under which the program was called, if it was called by one.
 fn mahimahi_name() -> Option<&'static str> {
-    let called = std::env::args_os().next()?;
+    let called = host::arguments().into_iter().next()?;
     let name = std::path::Path::new(&called).file_name()?;
     emulation::mahimahi::NAMES.into_iter().find(|known| name == *known)
 }

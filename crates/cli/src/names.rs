@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use crate::host;
+
 /// Most letters that a trace's name contributes to a file's name.
 const LONGEST_NAME: usize = 100;
 
@@ -19,8 +21,13 @@ pub(crate) fn file_names(names: &[&str]) -> Vec<String> {
     taken
 }
 
+/// Returns the line that makes a shell run the present command.
+pub(crate) fn command_line() -> String {
+    quoted(host::arguments().into_iter().skip(1))
+}
+
 /// Returns a command line that a shell splits into these arguments.
-pub(crate) fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
+pub(crate) fn quoted(arguments: impl Iterator<Item = OsString>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,+=:%@".contains(c);
     let quoted = arguments.map(|argument| {
         let text = argument.to_string_lossy();
@@ -47,7 +54,7 @@ mod tests {
     #[test]
     fn command_lines_are_quoted() {
         let words = ["compare", "--schemes", "cubic+codel[target=50ms]", "it's", ""];
-        let line = command_line(words.into_iter().map(OsString::from));
+        let line = quoted(words.into_iter().map(OsString::from));
         let wanted = r"paceline compare --schemes 'cubic+codel[target=50ms]' 'it'\''s' ''";
         assert_eq!(line, wanted);
     }

@@ -1,43 +1,145 @@
-//! `paceline evaluate FILE.py`: hands the command to the Python package, which runs classes.
+//! Controllers in Python: finds the files and classes that a command names, and hands the command to the Python
+//! package, which runs it with these classes as schemes.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::output::Error;
+use crate::output::{self, Error};
+use crate::registries;
 
 /// Interpreters that are tried, in order.
 const INTERPRETERS: [&str; 2] = ["python3", "python"];
 
-/// Returns true if an argument is the name of a Python file.
-pub(crate) fn is_file(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "py")
+/// Largest scenario file that is searched for classes, in bytes.
+const LARGEST: u64 = 16 << 20;
+
+/// A controller in Python that a command names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PythonScheme {
+    /// The text in the command line or the scenario: `./mine.py`, `./mine.py:Class`, `module:Class`.
+    pub text: String,
+    /// The same with the file's place relative to the working directory.
+    pub place: String,
 }
 
-/// Runs this process's command, which names these schemes and files, with `python -m paceline`.
+/// Returns the part of a scheme's text that names a Python file or class, without parameters and queue.
+fn python_part(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let ends_name = |rest: &str| rest.is_empty() || rest.starts_with(['[', '+']);
+    for (at, found) in text.match_indices(".py") {
+        let end = at + found.len();
+        let rest = &text[end..];
+        if ends_name(rest) {
+            return Some(&text[..end]);
+        }
+        if let Some(class) = rest.strip_prefix(':') {
+            let length = class.find(['[', '+']).unwrap_or(class.len());
+            return is_identifier(&class[..length]).then(|| &text[..end + 1 + length]);
+        }
+    }
+    let (module, class) = text.split_once(':')?;
+    let class = &class[..class.find(['[', '+']).unwrap_or(class.len())];
+    let is_class = module.split('.').all(is_identifier)
+        && is_identifier(class)
+        && !registries::names().transports.has(module);
+    is_class.then(|| &text[..module.len() + 1 + class.len()])
+}
+
+/// Returns true if a text can be a name in Python.
+fn is_identifier(text: &str) -> bool {
+    let is_letter = |c: char| c.is_alphabetic() || c == '_';
+    text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric())
+}
+
+/// Returns the Python files and classes that a command line names as schemes, each once. `arguments` begin with the
+/// program's name. Those of scenario files are relative to the file's folder.
+pub fn python_schemes(arguments: &[OsString]) -> Vec<PythonScheme> {
+    let words: Vec<String> =
+        arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some((command, words)) = words.split_first() else { return Vec::new() };
+    let mut found: Vec<PythonScheme> = Vec::new();
+    let mut add = |text: &str, folder: Option<&Path>| {
+        for part in paceline_cc::spec::split_list(text).into_iter().filter_map(python_part) {
+            let place = match folder.filter(|_| part.contains(".py")) {
+                Some(folder) => folder.join(part).display().to_string(),
+                None => part.to_string(),
+            };
+            if found.iter().all(|known| known.text != part) {
+                found.push(PythonScheme { text: part.to_string(), place });
+            }
+        }
+    };
+    match command.as_str() {
+        "compare" => {
+            let mut values = words.iter();
+            while let Some(word) = values.next() {
+                let value = match word.strip_prefix("--schemes") {
+                    Some("") => values.next().map(String::as_str),
+                    Some(rest) => rest.strip_prefix('='),
+                    None => None,
+                };
+                value.into_iter().for_each(|value| add(value, None));
+            }
+        }
+        "evaluate" => {
+            words.iter().filter(|word| !word.starts_with('-')).for_each(|word| add(word, None))
+        }
+        "run" => {
+            for file in words.iter().filter(|word| !word.starts_with('-')).map(PathBuf::from) {
+                let folder = file.parent().filter(|folder| *folder != Path::new(""));
+                schemes_of_scenario(&file).iter().for_each(|text| add(text, folder));
+            }
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Returns all values of keys `scheme` in a scenario file; none if it is no such file, about which the command then
+/// has its own error.
+fn schemes_of_scenario(file: &Path) -> Vec<String> {
+    let is_scenario = file.extension().is_some_and(|extension| extension == "toml");
+    let text = is_scenario.then(|| output::read(file, LARGEST).ok()).flatten();
+    let text = text.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let mut found = Vec::new();
+    if let Ok(table) = text.parse::<toml::Table>() {
+        values_of_schemes(&toml::Value::Table(table), &mut found);
+    }
+    found
+}
+
+fn values_of_schemes(value: &toml::Value, found: &mut Vec<String>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                match value {
+                    toml::Value::String(text) if key == "scheme" => found.push(text.clone()),
+                    value => values_of_schemes(value, found),
+                }
+            }
+        }
+        toml::Value::Array(list) => list.iter().for_each(|value| values_of_schemes(value, found)),
+        _ => {}
+    }
+}
+
+/// Runs the command `arguments`, which names these schemes, with `python -m paceline`.
 ///
 /// # Errors
-/// A file does not exist, no Python interpreter has the package, or the command has failed.
-pub(crate) fn run(names: &[String]) -> Result<(), Error> {
-    if let Some(name) = names.iter().find(|name| is_file(name) && !Path::new(name).is_file()) {
-        return Err(Error::Usage(format!("{name}: there is no such file")));
+/// A file does not exist, no Python interpreter has the package in this version, or the command has failed.
+pub(crate) fn run(arguments: &[OsString], schemes: &[PythonScheme]) -> Result<(), Error> {
+    for PythonScheme { place, .. } in schemes {
+        // `./mine.py:Class` has the class behind the file's name.
+        let file = place.rfind(".py").map(|at| &place[..at + 3]);
+        if let Some(file) = file.filter(|file| !Path::new(file).is_file()) {
+            return Err(Error::Usage(format!("{file}: there is no such file")));
+        }
     }
-    let has_package = |interpreter: &&str| {
-        let mut command = Command::new(interpreter);
-        command.args(["-c", "import paceline.__main__"]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    let Some(interpreter) = INTERPRETERS.into_iter().find(has_package) else {
-        return Err(Error::Usage(
-            "a Python file needs the Python package, and neither python3 nor python can import \
-             paceline; build it in the source tree with `make wheel`, and install it with `pip install \
-             target/wheels/*.whl`"
-                .into(),
-        ));
-    };
+    let interpreter = interpreter(&schemes[0].text)?;
     let status = Command::new(interpreter)
         .args(["-m", "paceline"])
-        .args(std::env::args_os().skip(1))
+        .args(&arguments[1..])
         .status()
         .map_err(|source| Error::Message(format!("{interpreter}: {source}")))?;
     match status.code() {
@@ -45,5 +147,85 @@ pub(crate) fn run(names: &[String]) -> Result<(), Error> {
         // The package has printed its own error.
         Some(code) => std::process::exit(code),
         None => Err(Error::Message(format!("{interpreter} was ended by a signal"))),
+    }
+}
+
+/// Returns the first interpreter that has this version of the package.
+fn interpreter(scheme: &str) -> Result<&'static str, Error> {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut problems = Vec::new();
+    for interpreter in INTERPRETERS {
+        let mut command = Command::new(interpreter);
+        command.args(["-c", "import paceline, paceline.__main__; print(paceline.__version__)"]);
+        let Ok(output) = command.stdin(Stdio::null()).output() else {
+            problems.push(format!("there is no {interpreter}"));
+            continue;
+        };
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
+        if output.status.success() && said == version {
+            return Ok(interpreter);
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        let error = error.trim().lines().last().unwrap_or("it cannot import paceline").to_string();
+        problems.push(match output.status.success() {
+            true => format!("{interpreter} has the package in version {said}"),
+            false => format!("{interpreter}: {error}"),
+        });
+    }
+    Err(Error::Usage(format!(
+        "{scheme}: a controller in Python needs the Python package in version {version}, and {}; build it in the source \
+         tree with `make wheel`, and install it with `pip install target/wheels/*.whl`",
+        problems.join(", ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_python_schemes_end_before_the_queue() {
+        for (text, part) in [
+            ("./mine.py", Some("./mine.py")),
+            ("mine.py:Mine", Some("mine.py:Mine")),
+            (" c++/mine.py:Mine+codel[target=5ms]", Some("c++/mine.py:Mine")),
+            ("mine.py+codel", Some("mine.py")),
+            ("pack.age:Mine+codel", Some("pack.age:Mine")),
+            ("mine.pyc", None),
+            ("mine.py:1", None),
+            ("linux:cubic", None),
+            ("cubic+codel[target=50ms]", None),
+            ("12Mbps:3", None),
+            ("", None),
+        ] {
+            assert_eq!(python_part(text), part, "{text}");
+        }
+    }
+
+    #[test]
+    fn commands_name_schemes_in_their_options_and_files() {
+        let found = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let found = python_schemes(&words);
+            found.into_iter().map(|one| (one.text, one.place)).collect::<Vec<_>>()
+        };
+        let both = |text: &str| (text.to_string(), text.to_string());
+        assert_eq!(
+            found("paceline compare --schemes abc[dt=60ms],./a.py,b:C -o d.py --schemes=./a.py"),
+            [both("./a.py"), both("b:C")]
+        );
+        assert_eq!(found("paceline evaluate cubic a.py --only x"), [both("a.py")]);
+        assert_eq!(found("paceline trace info a.py"), []);
+        assert_eq!(found("paceline"), []);
+        let folder = std::env::temp_dir().join(format!("paceline-python-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("s.toml");
+        let text = "[[flow]]\nscheme = \"./a.py:A\"\n[[flow]]\nscheme = \"cubic\"\n";
+        std::fs::write(&file, text).expect("a file");
+        let seen = found(&format!("paceline run {}", file.display()));
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(seen.len(), 1);
+        assert_eq!(seen[0].0, "./a.py:A");
+        assert_eq!(Path::new(&seen[0].1), folder.join("./a.py:A"));
     }
 }

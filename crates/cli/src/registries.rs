@@ -9,20 +9,14 @@ use paceline_schemes::registry;
 use paceline_sim::Names;
 use paceline_wire::Limits;
 
-use crate::linux_hosts;
+use crate::{host, linux_hosts};
 
-/// Names that [`main_with`](crate::main_with) received. A static, since the functions that parse
-/// arguments have no other access to them; a process runs one command.
-static NAMES: OnceLock<Names> = OnceLock::new();
+/// Names of a process without a host.
+static BUILTIN: OnceLock<Names> = OnceLock::new();
 
-/// Sets the names of this process, unless they are set.
-pub(crate) fn set(names: Names) {
-    NAMES.get_or_init(|| names);
-}
-
-/// Returns the names of this process.
+/// Returns the names of the host.
 pub(crate) fn names() -> &'static Names {
-    NAMES.get_or_init(builtin)
+    host::get().map_or_else(|| BUILTIN.get_or_init(builtin), |host| &host.names)
 }
 
 /// Returns all schemes and queues of the `paceline` command: the built-in ones, `remy` with tables in

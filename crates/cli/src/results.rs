@@ -88,7 +88,11 @@ pub(crate) fn is_standard_output(path: Option<&Path>) -> bool {
 /// Writes rows into a file that the user named: Parquet if its name ends with .parquet, else CSV;
 /// `-` is standard output.
 pub(crate) fn write_rows<R: Serialize>(path: &Path, rows: &[R], quiet: bool) -> Result<(), Error> {
-    let sheet = Sheet::of_rows(rows)?;
+    write_sheet(path, &Sheet::of_rows(rows)?, quiet)
+}
+
+/// Writes a table as [`write_rows`] does.
+pub(crate) fn write_sheet(path: &Path, sheet: &Sheet, quiet: bool) -> Result<(), Error> {
     if is_standard_output(Some(path)) {
         return output::print(&sheet.to_csv());
     }

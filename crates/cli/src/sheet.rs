@@ -32,12 +32,9 @@ impl fmt::Display for Cell {
     }
 }
 
-/// A table: named columns, and rows with a cell for each column.
+/// A table for a file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sheet {
-    columns: Vec<String>,
-    rows: Vec<Vec<Option<Cell>>>,
-}
+pub(crate) struct Sheet(Table);
 
 /// A value of JSON whose fields keep their order.
 enum Node {
@@ -134,15 +131,14 @@ fn flatten(name: &str, node: Node, cells: &mut Cells) {
                 let cell = |(at, cell): (usize, Option<Cell>)| (below(&at.to_string()), cell);
                 cells.extend(scalars.into_iter().enumerate().map(cell));
             } else {
-                let texts: Vec<String> = scalars.iter().map(text_of).collect();
+                let texts: Vec<String> = scalars
+                    .into_iter()
+                    .map(|cell| cell.map_or_else(String::new, |cell| cell.to_string()))
+                    .collect();
                 cells.push((name.into(), Some(Cell::Text(texts.join(" ")))));
             }
         }
     }
-}
-
-fn text_of(cell: &Option<Cell>) -> String {
-    cell.as_ref().map_or_else(String::new, Cell::to_string)
 }
 
 impl Sheet {
@@ -169,56 +165,76 @@ impl Sheet {
             }
             table.push(cells);
         }
-        let row = |cells: Cells| -> Vec<Option<Cell>> {
-            let of = |column: &String| cells.iter().find(|(name, _)| name == column);
-            columns.iter().map(|column| of(column).and_then(|it| it.1.clone())).collect()
+        let column = |name: String| {
+            let cell = |cells: &Cells| {
+                let found = cells.iter().find(|(known, _)| *known == name);
+                found.and_then(|(_, cell)| cell.clone())
+            };
+            let values = values(table.iter().map(cell).collect());
+            Column { name, values }
         };
-        let rows = table.into_iter().map(row).collect();
-        Ok(Sheet { columns, rows })
+        Ok(Sheet(Table { columns: columns.into_iter().map(column).collect() }))
+    }
+
+    /// Returns a table that has its columns already.
+    pub(crate) fn of_table(table: Table) -> Sheet {
+        Sheet(table)
     }
 
     /// Returns the table as CSV.
     pub(crate) fn to_csv(&self) -> String {
-        let mut text = csv::line(&self.columns);
-        for row in &self.rows {
-            text += &csv::line(&row.iter().map(text_of).collect::<Vec<_>>());
+        let columns = &self.0.columns;
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let mut text = csv::line(&names);
+        let rows = columns.first().map_or(0, |column| column.values.len());
+        for row in 0..rows {
+            let cells = columns.iter().map(|column| text_of(&column.values, row));
+            text += &csv::line(&cells.collect::<Vec<_>>());
         }
         text
     }
 
     /// Writes the table into a Parquet file, with the command in the file's metadata.
     pub(crate) fn write_parquet(&self, path: &Path) -> Result<(), Error> {
-        let column =
-            |(at, name): (usize, &String)| Column { name: name.clone(), values: self.values(at) };
-        let table = Table { columns: self.columns.iter().enumerate().map(column).collect() };
-        let command = command_line(std::env::args_os().skip(1));
+        let command = command_line();
         let facts = [("command".to_string(), command)];
-        write_parquet(path, &table, &facts).map_err(|error| {
+        write_parquet(path, &self.0, &facts).map_err(|error| {
             Error::Message(format!("{}: cannot be written: {error}", path.display()))
         })
     }
+}
 
-    /// Returns the values of a column: whole numbers, numbers, or texts if neither holds them all.
-    fn values(&self, at: usize) -> Values {
-        let cells = || self.rows.iter().map(|row| row[at].as_ref());
-        let all = |is: fn(&Cell) -> bool| cells().flatten().all(is);
-        if all(|cell| matches!(cell, Cell::Whole(_))) && cells().any(|cell| cell.is_some()) {
-            let whole = |cell: Option<&Cell>| match cell? {
-                Cell::Whole(number) => Some(*number),
-                Cell::Number(_) | Cell::Text(_) => None,
-            };
-            return Values::Whole(cells().map(whole).collect());
-        }
-        if all(|cell| !matches!(cell, Cell::Text(_))) {
-            let number = |cell: Option<&Cell>| match cell? {
-                Cell::Whole(number) => Some(*number as f64),
-                Cell::Number(number) => Some(*number),
-                Cell::Text(_) => None,
-            };
-            return Values::Number(cells().map(number).collect());
-        }
-        Values::Text(cells().map(|cell| cell.map(Cell::to_string)).collect())
+/// Returns the text of a value; empty if there is none.
+fn text_of(values: &Values, row: usize) -> String {
+    fn text<T: ToString>(value: Option<&Option<T>>) -> String {
+        value.and_then(Option::as_ref).map_or_else(String::new, T::to_string)
     }
+    match values {
+        Values::Whole(values) => text(values.get(row)),
+        Values::Number(values) => text(values.get(row)),
+        Values::Text(values) => text(values.get(row)),
+    }
+}
+
+/// Returns cells as the values of a column: whole numbers, numbers, or texts if neither holds them all.
+fn values(cells: Vec<Option<Cell>>) -> Values {
+    let all = |is: fn(&Cell) -> bool| cells.iter().flatten().all(is);
+    if all(|cell| matches!(cell, Cell::Whole(_))) && cells.iter().any(Option::is_some) {
+        let whole = |cell: Option<Cell>| match cell? {
+            Cell::Whole(number) => Some(number),
+            Cell::Number(_) | Cell::Text(_) => None,
+        };
+        return Values::Whole(cells.into_iter().map(whole).collect());
+    }
+    if all(|cell| !matches!(cell, Cell::Text(_))) {
+        let number = |cell: Option<Cell>| match cell? {
+            Cell::Whole(number) => Some(number as f64),
+            Cell::Number(number) => Some(number),
+            Cell::Text(_) => None,
+        };
+        return Values::Number(cells.into_iter().map(number).collect());
+    }
+    Values::Text(cells.into_iter().map(|cell| cell.map(|cell| cell.to_string())).collect())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clap::{Command, Parser};
 use paceline_cc::spec::nearest;
 
 use crate::remedies::{COMMANDS, MISSING, NoOption, OPTIONS, WORDS};
-use crate::{former, output};
+use crate::{former, host, output};
 
 /// Exit status for wrong arguments, the same as clap's.
 const WRONG_USAGE: i32 = 2;
@@ -18,7 +18,7 @@ const TAIL: &str = "For more information, try";
 /// Reads the arguments of this process, or ends it with a message.
 pub(crate) fn parse<C: Parser>() -> C {
     let cli = C::command();
-    let words = former::with_options(&cli, std::env::args_os().collect());
+    let words = former::with_options(&cli, host::arguments());
     let parsed = C::try_parse_from(&words).unwrap_or_else(|error| {
         if !error.use_stderr() {
             error.exit();

@@ -184,6 +184,9 @@ fn simulations() {
     let audio =
         ["compare", "--workload", "audio", "--schemes", "gcc", "--duration", "5s", "--runs", "2"];
     printed.document("compare", &run(&[&audio[..], &["--json", "-q"]].concat()));
+    let lists = ["compare", "--rtt", "20ms,50ms", "--buffer", "250,1bdp", "--schemes", "cubic"];
+    let swept = ["--duration", "1s", "--runs", "2", "--json", "-q"];
+    printed.document("compare", &run(&[&lists[..], &swept].concat()));
     let folder = Folder::new("fields");
     for name in ["video", "call", "short-flows", "on-off", "home-medium"] {
         let out = folder.path(name);

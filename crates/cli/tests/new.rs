@@ -35,7 +35,7 @@ fn controllers_are_a_python_file_or_a_rust_project() {
     };
     let read = |name: &str| std::fs::read_to_string(folder.path(name)).expect("a file");
     let (code, said) = program(&["new", "controller", "mine"]);
-    assert!(code == Some(0) && said.contains("python3 mine.py"), "{said}");
+    assert!(code == Some(0) && said.contains("--schemes ./mine.py,cubic"), "{said}");
     assert!(read("mine.py").contains("`python mine.py`"));
     let check = "import ast, sys; ast.parse(open(sys.argv[1]).read())";
     if let Ok(checked) =
@@ -48,10 +48,24 @@ fn controllers_are_a_python_file_or_a_rust_project() {
     let (code, said) = program(&["new", "controller", "mine", "--rust", "--tree", tree]);
     assert_eq!(code, Some(0), "{said}");
     let manifest: toml::Table = read("mine/Cargo.toml").parse().expect("TOML");
-    let path = manifest["dependencies"]["paceline-sim"]["path"].as_str().expect("a path");
-    assert!(Path::new(path).join("Cargo.toml").is_file(), "{path}");
-    let example = Path::new(tree).join("crates/sim/examples/own_controller.rs");
-    assert_eq!(read("mine/src/main.rs"), std::fs::read_to_string(example).expect("the example"));
+    let workbench = Path::new(tree).join("examples/workbench");
+    let known = std::fs::read_to_string(workbench.join("Cargo.toml")).expect("a manifest");
+    let known: toml::Table = known.parse().expect("TOML");
+    let names = |table: &toml::Table| {
+        let dependencies = table["dependencies"].as_table().expect("a table");
+        dependencies.keys().cloned().collect::<Vec<String>>()
+    };
+    assert_eq!(names(&manifest), names(&known), "those of the workbench");
+    for name in names(&manifest) {
+        let path = manifest["dependencies"][&name]["path"].as_str().expect("a path");
+        assert!(Path::new(path).join("Cargo.toml").is_file(), "{path}");
+    }
+    // Tests of the workbench build and run this program.
+    let main = std::fs::read_to_string(workbench.join("src/main.rs")).expect("the program");
+    let main = main.replace("cargo run -p paceline-workbench --", "cargo run --release --");
+    assert_eq!(read("mine/src/main.rs"), main);
+    let mine = std::fs::read_to_string(workbench.join("src/mine.rs")).expect("the controller");
+    assert_eq!(read("mine/src/mine.rs"), mine);
     let (code, said) = program(&["new", "controller", "other", "--rust"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(read("other/Cargo.toml").contains("git = \"https://"));

@@ -50,6 +50,11 @@ fn figures_of_a_comparison_are_made_again_from_its_folder() {
     let first = std::fs::read_to_string(format!("{out}/timeseries-12Mbps.svg")).expect("a plot");
     let body = |text: &str| text.split_once("</style>").expect("a style").1.to_string();
     assert_eq!(body(&again), body(&first));
+    done(&[&series[..], &["--caption"]].concat());
+    let with_caption = std::fs::read_to_string(&svg).expect("an SVG file");
+    assert!(with_caption.contains("<desc>The shaded area is the link"), "{with_caption}");
+    let height = |svg: &str| svg.split(" height=\"").nth(1).map(|rest| rest[..4].to_string());
+    assert_ne!(height(&with_caption), height(&text), "the text is below the figure");
     let pdf = folder.path("fig.pdf");
     done(&["plot", &result, "-o", &pdf, "--width", "252.94499pt", "--height", "5cm"]);
     let bytes = std::fs::read(&pdf).expect("a PDF file");
@@ -98,6 +103,11 @@ fn a_comparison_writes_one_figure_if_the_name_says_so() {
         let seen = paceline(&[&QUICK[..], &["-o", &path]].concat());
         assert_eq!(seen.code, 0, "{}", seen.err);
         assert!(seen.err.contains(&format!("wrote {path}")), "{}", seen.err);
+        // Titles of PDF files may be UTF-16; the command has ASCII only.
+        let bytes = std::fs::read(&path).expect("a figure");
+        let text = String::from_utf8_lossy(&bytes).replace('\0', "");
+        assert!(text.contains("Made with: paceline compare --runs 2 "), "{name} keeps its command");
+        assert!(text.contains("seed 1"), "{name} keeps its seed");
         assert!(std::path::Path::new(&path).is_file());
     }
 }
@@ -196,4 +206,79 @@ fn the_name_of_o_says_what_is_written() {
     let pdf = folder.path("lte.pdf");
     done(&["trace", "plot", "lte-driving", "-o", &pdf, "--width", "3.5in"]);
     assert!(read("lte.pdf").starts_with(b"%PDF-"));
+}
+
+#[test]
+fn a_sweep_is_one_table_and_one_figure() {
+    let folder = Folder::new("sweep");
+    let (out, csv) = (folder.path("out"), folder.path("runs.csv"));
+    let lists = ["--rtt", "20ms,50ms", "--buffer", "0.5bdp,250", "--csv", &csv, "-q", "-o", &out];
+    let printed = done(&[&QUICK[..], &lists].concat());
+    let rows: Vec<&str> = printed.lines().filter(|line| line.contains("ms   ")).collect();
+    assert_eq!(rows.len(), 8, "{printed}");
+    assert!(rows[0].trim().starts_with("20ms   0.5bdp   cubic"), "{printed}");
+    let table = std::fs::read_to_string(&csv).expect("a table");
+    assert!(table.starts_with("trace,rtt,buffer,scheme,run,"), "{table}");
+    assert_eq!(table.lines().count(), 1 + 2 * 8);
+    let result = format!("{out}/compare.json");
+    let json: Value = serde_json::from_slice(&std::fs::read(&result).expect("JSON")).expect("JSON");
+    let summary = json["summary"].as_array().expect("rows");
+    assert_eq!((summary.len(), &summary[7]["rtt"]), (8, &"50ms".into()));
+    assert_eq!((&summary[7]["buffer"], &json["ratios"][0]["rtt"]), (&"250".into(), &"20ms".into()));
+    let names = done(&["plot", &result, "--list"]);
+    let series = "series 12Mbps, RTT 20ms, buffer 0.5bdp";
+    assert!(names.starts_with(&format!("sweep\ntradeoff\n{series}\n")), "{names}");
+    let svg = folder.path("sweep.svg");
+    done(&["plot", &result, "-o", &svg]);
+    let text = std::fs::read_to_string(&svg).expect("an SVG file");
+    for part in [">20ms<", ">50ms<", ">buffer 0.5bdp<", ">buffer 250<", ">Utilisation (%)<"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    done(&["plot", &result, "--figure", series, "-o", &svg]);
+    let page = std::fs::read_to_string(format!("{out}/compare.html")).expect("a page");
+    assert!(page.contains("Values on the horizontal axis have equal distances"), "{page}");
+    assert!(
+        std::path::Path::new(&format!("{out}/timeseries-12Mbps--RTT-50ms--buffer-250.svg"))
+            .is_file()
+    );
+    // A list of one value gives what the value gives.
+    let one = done(&[&QUICK[..], &["--rtt", "50ms", "--json", "-q"]].concat());
+    let one: Value = serde_json::from_str(&one).expect("JSON");
+    assert!(one["runs"][0].get("rtt").is_none());
+    let alone = &one["runs"][0]["digest"];
+    let runs = json["runs"].as_array().expect("rows");
+    let is_same =
+        |run: &&Value| run["rtt"] == "50ms" && run["buffer"] == "250" && run["scheme"] == "cubic";
+    assert_eq!(&runs.iter().find(is_same).expect("the setting")["digest"], alone);
+    let links = ["compare", "--trace", "24Mbps,lte-driving", "--runs", "1", "--duration", "1s"];
+    let links = done(&[&links[..], &["--json", "-q"]].concat());
+    let links: Value = serde_json::from_str(&links).expect("JSON");
+    assert_eq!(links["runs"][3]["trace"], "lte-driving");
+}
+
+#[test]
+fn series_are_tables() {
+    let folder = Folder::new("series");
+    let [csv, parquet] = ["s.csv", "s.parquet"].map(|name| folder.path(name));
+    done(&[&QUICK[..], &["-q", "--series", &csv]].concat());
+    let text = std::fs::read_to_string(&csv).expect("a table");
+    assert!(text.starts_with("trace,scheme,run,time_s,capacity_mbps,"), "{text}");
+    // 3 s in bins of 100 ms, of two schemes with two runs.
+    assert_eq!(text.lines().count(), 1 + 30 * 4);
+    let scenario = "duration = \"2s\"\nruns = 2\n[[link]]\nname = \"l\"\nrate = \"5Mbps\"\n\
+                    [[flow]]\nname = \"f\"\nscheme = \"bbr\"\n";
+    let file = folder.write("one.toml", scenario.as_bytes());
+    done(&["run", &file, "-q", "--series", &parquet]);
+    let (table, facts) =
+        paceline_sweep::read_parquet(std::path::Path::new(&parquet)).expect("read");
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names[..6], ["kind", "name", "scheme", "run", "time_s", "capacity_mbps"]);
+    assert!(names.iter().any(|name| name.starts_with("state.")), "{names:?}");
+    // 2 s in bins of 100 ms, of a link and a flow in two runs.
+    assert_eq!(table.columns[0].values.len(), 20 * 2 * 2);
+    assert!(facts[0].1.contains("--series"), "{facts:?}");
+    let printed = done(&["run", &file, "-q", "--series", "-"]);
+    assert!(printed.starts_with("kind,name,scheme,run,time_s,"), "{printed}");
+    let seen = paceline(&["run", &file, "--series", "no/such/s.csv"]);
+    assert!(seen.code == 1 && seen.err.contains("there is no folder no/such"), "{}", seen.err);
 }

@@ -58,6 +58,10 @@ const LINES: [Line; 51] = [
     (&["loss", "--down", "5", "true"], &["did you mean 5%?"]),
     (&["loss", "down", "5", "true"], &["did you mean 5%?"]),
     (&["meter", "--for", "10s", "true"], &["timeout 10 COMMAND"]),
+    (&["compare", "--rtt", "20ms,50"], &["--rtt", "50ms"]),
+    (&["compare", "--rtt", "20ms,20ms"], &["--rtt: 20ms stands in the list twice"]),
+    (&["compare", "--buffer", "1bdp,"], &["--buffer"]),
+    (&["compare", "--trace", "12Mbps,no-such"], &["no-such"]),
     // Sending, and the rest.
     (&["send", "x", "host:1", "--key", "abc"], &["copy the whole"]),
     (&["recv", "--port", "5311"], &["--listen 0.0.0.0:5311"]),

@@ -43,4 +43,9 @@ impl Controller for Mine {
         let in_flight = self.rate.0.mul_f64(self.rtts).bytes_in(self.min_rtt);
         Plan::window(in_flight.max(INITIAL_WINDOW * self.mss)).without_prr()
     }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("rate_mbps", self.rate.0.as_mbps());
+        see("min_rtt_ms", self.min_rtt.as_millis_f64());
+    }
 }

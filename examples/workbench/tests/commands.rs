@@ -108,3 +108,28 @@ fn mistakes_in_its_names_are_told_as_those_in_built_in_ones() {
         assert!(text.contains(problem), "{args:?}: {text}");
     }
 }
+
+#[test]
+fn its_inner_values_are_series_and_plots() {
+    let folder = std::env::temp_dir().join(format!("paceline-workbench-{}", std::process::id()));
+    let out = folder.display().to_string();
+    let line = ["compare", "--trace", "12Mbps", "--duration", "2s", "--runs", "1", "-q"];
+    let output = workbench(&[&line[..], &["--schemes", "mine,cubic", "-o", &out]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(folder.join("compare.html")).expect("a page");
+    let scenario = folder.join("one.toml").display().to_string();
+    let text = "duration = \"2s\"\n[[link]]\nname = \"l\"\nrate = \"12Mbps\"\n[[flow]]\nscheme = \"mine\"\n";
+    std::fs::write(&scenario, text).expect("a scenario");
+    let series = workbench(&["run", &scenario, "-q", "--series", "-"]);
+    std::fs::remove_dir_all(&folder).expect("removed");
+    assert!(page.contains("Inner values of mine over time") && page.contains("rate_mbps"));
+    assert!(!page.contains("Inner values of cubic"), "pages show those of own schemes");
+    let series = String::from_utf8_lossy(&series.stdout).into_owned();
+    assert!(
+        series
+            .lines()
+            .next()
+            .is_some_and(|head| head.ends_with("state.rate_mbps,state.min_rtt_ms")),
+        "{series}"
+    );
+}

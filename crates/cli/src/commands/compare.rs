@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::ArgPredicate;
 use paceline_cc::Span;
 use paceline_path::BufferSize;
-use paceline_report::{PageInfo, RunView, compare_figures};
+use paceline_report::{PageInfo, RunView, compare_figures, with_description};
 use paceline_requests::CompareFields;
 use paceline_requests::compare::{
     CompareLimits, CompareRequest, CompareRow, Comparison, MOST_RUNS,
@@ -21,14 +21,16 @@ use paceline_sim::runs::Runs;
 use paceline_sim::scenario::{Record, Workload};
 
 use crate::args;
-use crate::commands::plot::{SERIES_FILE, series_text};
-use crate::figure::FigureArgs;
+use crate::commands::plot::SERIES_FILE;
+use crate::figure::{FigureArgs, made};
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
 use crate::runs::RunsArgs;
+use crate::series;
+use crate::sheet::Sheet;
 use pool::Pool;
 
 /// Simulate several schemes over the same links and compare them: table, page, JSON
@@ -42,10 +44,12 @@ Examples:
   paceline compare --schemes 'abc,cubic+codel[target=50ms]' -o out
   paceline compare --schemes all --omniscient
   paceline compare -o tradeoff.pdf --csv runs.csv
+  paceline compare --runs 1 --series series.parquet
+  paceline compare --rtt 20ms,50ms,100ms --buffer 0.5bdp,2bdp -o sweep
   paceline compare --trace 3Mbps --schemes gcc,cubic --workload video
   paceline compare --trace 12Mbps --schemes newreno,cubic --flows 4 --warmup 10s --json")]
 pub(crate) struct Compare {
-    /// A built-in trace, a trace file, or a rate such as 12Mbps; may be repeated
+    /// Built-in traces, trace files, or rates such as 12Mbps, separated by commas; may be repeated
     #[arg(
         long = "trace",
         value_name = "NAME|FILE|RATE",
@@ -58,17 +62,19 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME|FILE|RATE", help_heading = "Links")]
     reverse_trace: Option<String>,
     /// Schemes, separated by commas. `all` is every scheme; those that need a queue that marks get
-    /// one, and a note says so. linux:cubic is the cubic of a Linux kernel (docs/linux-guest.md)
+    /// one, and a note says so. linux:cubic is the cubic of a Linux kernel (docs/linux-guest.md).
+    /// ./mine.py, ./mine.py:Class and module:Class are controllers in Python, with the Python package
     #[arg(long, value_name = "LIST", default_value = "abc,cubic,cubic+codel", value_parser = args::compared, help_heading = "Senders")]
     schemes: args::ComparedSchemes,
     /// Add a row for each trace: the result of a sender that knows the future of the link
     #[arg(long, help_heading = "Senders")]
     omniscient: bool,
     /// Round-trip propagation delay, half of it each way; with --delay-trace it is added to the
-    /// recorded delay
-    #[arg(long, default_value_t = Comparison::RTT, default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
-        value_parser = args::rtt, allow_hyphen_values = true, help_heading = "Links")]
-    rtt: Span,
+    /// recorded delay. A list such as 20ms,50ms compares on each link with each RTT
+    #[arg(long, value_name = "TIME,...", default_values_t = [Comparison::RTT],
+        default_value_if("delay_trace", ArgPredicate::IsPresent, "0ms"),
+        value_delimiter = ',', value_parser = args::rtt, allow_hyphen_values = true, help_heading = "Links")]
+    rtt: Vec<Span>,
     /// A recording of the one-way delay, which both directions follow: a line for each 10 ms, or a
     /// .csv file of time_ms,delay_ms. Packets do not overtake each other
     #[arg(long, value_name = "FILE", conflicts_with = "omniscient", help_heading = "Links")]
@@ -76,9 +82,11 @@ pub(crate) struct Compare {
     /// The mean of an additional random delay of acknowledgements (exponential)
     #[arg(long, default_value = "0s", value_parser = args::span, allow_hyphen_values = true, help_heading = "Links")]
     jitter: Span,
-    /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait)
-    #[arg(long, default_value_t = Comparison::BUFFER, value_parser = args::buffer, allow_hyphen_values = true, help_heading = "Links")]
-    buffer: BufferSize,
+    /// The link's buffer: packets, or 64kB, 50ms (at its mean rate), 1bdp, inf, sojourn=50ms (the longest wait). A list
+    /// such as 0.5bdp,2bdp compares on each link with each buffer
+    #[arg(long, value_name = "SIZE,...", default_values_t = [Comparison::BUFFER], value_delimiter = ',',
+        value_parser = args::buffer, allow_hyphen_values = true, help_heading = "Links")]
+    buffer: Vec<BufferSize>,
     /// How long to run
     #[arg(long, default_value_t = Comparison::DURATION, value_parser = args::length, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Span,
@@ -119,13 +127,18 @@ pub(crate) struct Compare {
     #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write results; the name says what: a folder for a page, plots, JSON and series; .pdf, .svg or .png for one
-    /// figure, the trade-off (`paceline plot` makes all figures, in any size); .csv or .parquet for the table; .json
+    /// figure, the trade-off, or with a list of RTTs or buffers the sweep (`paceline plot` makes all figures, in any size);
+    /// .csv or .parquet for the table; .json
     #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each run into this CSV or Parquet file, with the fields of JSON as columns; - for standard
     /// output, instead of tables
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
+    /// Write the links over time, a row for each bin of each run, into this CSV or Parquet file; - for standard output,
+    /// instead of tables
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
+    series: Option<PathBuf>,
 }
 
 impl Compare {
@@ -141,6 +154,7 @@ impl Compare {
         // Fails now rather than after all runs.
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
         results::prepare_table(self.csv.as_deref())?;
+        results::prepare_table(self.series.as_deref())?;
         let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
         pool.run()?;
         if let Some(until) = self.until {
@@ -150,7 +164,10 @@ impl Compare {
         let warnings = silent(&rows);
         let printed = if self.json {
             output::print_json(&CompareFields::of(&rows))
-        } else if results::is_standard_output(self.csv.as_deref()) {
+        } else if [&self.csv, &self.series]
+            .iter()
+            .any(|path| results::is_standard_output(path.as_deref()))
+        {
             Ok(())
         } else {
             output::print(&tables::tables(&rows))
@@ -159,6 +176,13 @@ impl Compare {
         let document = CompareFields::of(&rows);
         let csv = self.csv.as_deref();
         let table = results::write_both(wanted, csv, &rows, &document, self.quiet);
+        let series = match &self.series {
+            Some(path) => {
+                let table = series::of_compare(&rows).unwrap_or_default();
+                results::write_sheet(path, &Sheet::of_table(table), self.quiet)
+            }
+            None => Ok(()),
+        };
         let written = match wanted {
             Some((path, Kind::Figure)) => self.write_figure(path, &rows),
             Some((folder, Kind::Folder)) => {
@@ -166,14 +190,17 @@ impl Compare {
             }
             Some((_, Kind::Table | Kind::Json)) | None => Ok(()),
         };
-        written.and(table).and(printed).and(output::warn(&warnings, self.strict))
+        written.and(table).and(series).and(printed).and(output::warn(&warnings, self.strict))
     }
 
     /// Returns the request that the options describe.
     fn request(&self) -> Result<CompareRequest, Error> {
-        let capacity = |text: &String| args::capacity(text).map_err(Error::Usage);
-        let links = self.traces.iter().map(capacity).collect::<Result<_, _>>()?;
-        let reverse = self.reverse_trace.as_ref().map(capacity).transpose()?;
+        let capacity = |text: &str| args::capacity(text).map_err(Error::Usage);
+        let traces = self.traces.iter().flat_map(|text| args::listed(text));
+        let links = traces.map(capacity).collect::<Result<_, _>>()?;
+        let reverse = self.reverse_trace.as_deref().map(capacity).transpose()?;
+        let has_series =
+            self.series.is_some() || self.output.as_deref().is_some_and(Kind::is_folder);
         let recorded = |name: &String| Ok((name.clone(), args::delays(name)?));
         Ok(CompareRequest {
             omniscient: self.omniscient,
@@ -184,9 +211,9 @@ impl Compare {
                 .map(recorded)
                 .transpose()
                 .map_err(Error::Usage)?,
-            rtt: Some(self.rtt),
+            rtts: self.rtt.clone(),
             jitter: self.jitter,
-            buffer: self.buffer,
+            buffers: self.buffer.clone(),
             duration: self.duration,
             warmup: self.warmup,
             flows: self.flows,
@@ -194,41 +221,45 @@ impl Compare {
             seed: self.seed,
             runs: self.runs.or(Runs::new(CompareRequest::RUNS)),
             most_runs: self.until.map(|_| MOST_RUNS),
-            bin: self.output.as_ref().filter(|path| Kind::is_folder(path)).map(|_| self.bin),
+            bin: has_series.then_some(self.bin),
             ..CompareRequest::new(links, self.schemes.0.clone())
         })
     }
 
-    /// Writes the trade-off.
+    /// Writes the first figure: the trade-off, or the sweep.
     fn write_figure(&self, path: &Path, rows: &[CompareRow]) -> Result<(), Error> {
         let look = FigureArgs::default();
         let views = compare_views(rows, registries::names());
         match compare_figures(&views, &look.layout()?).first() {
-            Some((_, figure)) => look.write(figure, path, self.quiet),
+            Some((_, figure)) => look.write(figure, Some(self.seed), path, self.quiet),
             None => Ok(()),
         }
     }
 
     fn write(&self, folder: &Path, info: PageInfo, rows: &[CompareRow]) -> Result<(), Error> {
         let views = compare_views(rows, registries::names());
-        let info = PageInfo { command: command_line(std::env::args_os().skip(1)), ..info };
+        let info = PageInfo { command: command_line(), ..info };
+        let made = made(Some(self.seed));
+        let described = |svg: String| with_description(&svg, &made);
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
-            output::write(folder, "scatter.svg", &paceline_report::scatter_svg(&views))?,
+            output::write(folder, "scatter.svg", &described(paceline_report::scatter_svg(&views)))?,
             output::write(folder, "compare.json", &output::to_json(&CompareFields::of(rows))?)?,
         ];
-        if let Some(series) = series_text(rows) {
-            written.push(output::write(folder, SERIES_FILE, &series)?);
+        if let Some(table) = series::of_compare(rows) {
+            let text = Sheet::of_table(table).to_csv();
+            written.push(output::write(folder, SERIES_FILE, &text)?);
         }
-        let traces = traces(rows);
-        for (trace, name) in traces.iter().zip(file_names(&traces)) {
-            let of_trace: Vec<RunView> =
-                views.iter().filter(|view| view.trace == *trace).cloned().collect();
+        let links = links(rows);
+        let names: Vec<&str> = links.iter().map(String::as_str).collect();
+        for (link, name) in links.iter().zip(file_names(&names)) {
+            let of_link: Vec<RunView> =
+                views.iter().filter(|view| view.trace == *link).cloned().collect();
             let name = format!("timeseries-{name}.svg");
             written.push(output::write(
                 folder,
                 &name,
-                &paceline_report::time_series_svg(&of_trace),
+                &described(paceline_report::time_series_svg(&of_link)),
             )?);
         }
         let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
@@ -250,8 +281,11 @@ fn silent(rows: &[CompareRow]) -> Vec<String> {
             String::new()
         };
         if count > 0 {
-            warnings
-                .push(format!("{} on {}: no packet arrived{of}", runs[0].scheme, runs[0].trace));
+            warnings.push(format!(
+                "{} on {}: no packet arrived{of}",
+                runs[0].scheme,
+                runs[0].link()
+            ));
         }
     }
     warnings
@@ -262,6 +296,18 @@ fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
     let share = number.filter(|percent| (0.01..=100.0).contains(percent));
     share.map(|percent| percent / 100.0).ok_or_else(|| "expected 0.01% to 100%".into())
+}
+
+/// Returns the names of the links, each once, in order: traces, in a sweep with their RTTs and buffers.
+fn links(rows: &[CompareRow]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows {
+        let link = row.link();
+        if !names.contains(&link) {
+            names.push(link);
+        }
+    }
+    names
 }
 
 /// Returns the names of the traces, each once, in order.

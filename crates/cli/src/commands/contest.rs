@@ -275,7 +275,7 @@ impl Contest {
                  contest.json.",
                 self.duration, self.rtt
             ),
-            command: command_line(std::env::args_os().skip(1)),
+            command: command_line(),
             version: env!("CARGO_PKG_VERSION").into(),
             seed: Some(self.seed),
             facts: leaders(attempts),

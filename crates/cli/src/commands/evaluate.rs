@@ -15,8 +15,8 @@ use paceline_sim::runs::MAX_RUNS;
 use paceline_tasks::Store;
 use serde::Serialize;
 
-use crate::commands::evaluate_python;
 use crate::cost_bar::CostBar;
+use crate::host;
 use crate::linux_hosts::LinuxArgs;
 use crate::names::command_line;
 use crate::output::{self, Error};
@@ -113,12 +113,9 @@ impl Evaluate {
         if self.list {
             return self.print_list();
         }
-        if self.schemes.iter().any(|name| evaluate_python::is_file(name)) {
-            return evaluate_python::run(&self.schemes);
-        }
         let request = self.request();
         request.criteria().map_err(failure)?;
-        let mut salt = String::new();
+        let mut salt = host::salt().to_string();
         for scheme in &request.schemes {
             let read = registries::compared(scheme).map_err(Error::Usage)?.0;
             if let Some(guest) = self.linux.find(read.iter().map(|(scheme, _)| scheme))? {
@@ -167,7 +164,7 @@ impl Evaluate {
     fn request(&self) -> Request {
         let split = |text: &String| {
             let parts = paceline_cc::spec::split_list(text);
-            parts.into_iter().map(str::to_string).collect::<Vec<_>>()
+            parts.into_iter().flat_map(|part| registries::names().expand(part)).collect::<Vec<_>>()
         };
         let mut schemes: Vec<String> = Vec::new();
         for scheme in self.schemes.iter().flat_map(split) {
@@ -212,7 +209,7 @@ impl Evaluate {
 
     /// Writes the files of results. Returns an error text for each file that could not be written.
     fn write(&self, folder: &Path, done: &Evaluation, seconds: f64) -> Vec<String> {
-        let command = command_line(std::env::args_os().skip(1));
+        let command = command_line();
         let facts = [
             ("command", command.clone()),
             ("version", env!("CARGO_PKG_VERSION").to_string()),

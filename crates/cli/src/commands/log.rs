@@ -197,7 +197,7 @@ impl Log {
             None => output::print(&graph.svg(&name).map_err(Error::Message)?),
             Some(path) => {
                 let figure = graph.figure(&name, &self.look.layout()?).map_err(Error::Message)?;
-                self.look.write(&figure, path, self.quiet)
+                self.look.write(&figure, None, path, self.quiet)
             }
         }
     }

@@ -8,7 +8,6 @@ mod contest;
 mod delay;
 mod doctor;
 mod evaluate;
-mod evaluate_python;
 mod fetch;
 mod gap;
 mod generate;

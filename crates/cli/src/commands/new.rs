@@ -9,8 +9,11 @@ use crate::output::{self, Error};
 
 /// The Python controller; `NAME.py` in it stands for the file's name.
 const PYTHON: &str = include_str!("../../templates/controller.py");
-/// The Rust controller: an example of the simulator, which its tests build.
-const RUST: &str = include_str!("../../templates/own_controller.rs");
+/// The Rust project: `examples/workbench` of the tree, which tests build and run.
+const RUST_MAIN: &str = include_str!("../../templates/rust_main.rs");
+const RUST_MINE: &str = include_str!("../../templates/rust_mine.rs");
+/// Crates on which the project depends.
+const RUST_CRATES: [&str; 4] = ["cc", "cli", "path", "schemes"];
 /// The place of the crates for those who have no tree.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
@@ -78,7 +81,7 @@ impl New {
                 let name = file.display().to_string();
                 write_new(&file, &PYTHON.replace("NAME.py", &name))?;
                 output::note(&format!(
-                    "wrote {name}; `python3 {name}` runs it, with the Python package (docs/python.md)"
+                    "wrote {name}; `paceline compare --schemes ./{name},cubic` runs it, with the Python package (docs/python.md)"
                 ));
                 Ok(())
             }
@@ -128,31 +131,39 @@ impl Controller {
                 "`{name}`: a Rust project has a name of lower-case letters, digits, - and _, such as my-controller"
             )));
         }
-        let dependency = self.dependency()?;
+        let dependencies = RUST_CRATES
+            .map(|one| Ok(format!("paceline-{one} = {{ {} }}\n", self.dependency(one)?)))
+            .into_iter()
+            .collect::<Result<String, Error>>()?;
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-             paceline-sim = {{ {dependency} }}\n\n[workspace]\n"
+             {dependencies}\n[workspace]\n"
         );
         let folder = Path::new(name);
         if folder.exists() {
             return Err(Error::Usage(format!("{name}: it exists; name another one, or remove it")));
         }
         output::write(folder, "Cargo.toml", &manifest)?;
-        output::write(&folder.join("src"), "main.rs", RUST)?;
+        let main =
+            RUST_MAIN.replace("cargo run -p paceline-workbench --", "cargo run --release --");
+        output::write(&folder.join("src"), "main.rs", &main)?;
+        output::write(&folder.join("src"), "mine.rs", RUST_MINE)?;
         output::note(&format!(
-            "wrote {name}/Cargo.toml, {name}/src/main.rs; `cd {name} && cargo run --release` runs it"
+            "wrote {name}/Cargo.toml, {name}/src/main.rs, {name}/src/mine.rs: every command of paceline, with the scheme \
+             `mine`. `cd {name} && cargo run --release -- compare --schemes mine,cubic -o out` writes a page; the first \
+             build takes minutes"
         ));
         Ok(())
     }
 
-    /// Returns the source of the crate in Cargo's words.
-    fn dependency(&self) -> Result<String, Error> {
+    /// Returns the source of a crate in Cargo's words.
+    fn dependency(&self, name: &str) -> Result<String, Error> {
         let Some(tree) = &self.tree else { return Ok(format!("git = \"{REPOSITORY}\"")) };
-        let place = tree.join("crates/sim");
+        let place = tree.join("crates").join(name);
         let place = place.canonicalize().ok().filter(|place| place.join("Cargo.toml").is_file());
         let place = place.ok_or_else(|| {
             Error::Usage(format!(
-                "--tree {}: this is not Paceline's source: there is no crates/sim/Cargo.toml in it",
+                "--tree {}: this is not Paceline's source: there is no crates/{name}/Cargo.toml in it",
                 tree.display()
             ))
         })?;

@@ -224,7 +224,7 @@ impl Reproduce {
         seconds: f64,
     ) -> Vec<String> {
         let facts = [
-            ("command", command_line(std::env::args_os().skip(1))),
+            ("command", command_line()),
             ("version", env!("CARGO_PKG_VERSION").to_string()),
             ("seed", self.seed.to_string()),
             ("lengths", if self.quick { "shortened (--quick)" } else { "full" }.to_string()),

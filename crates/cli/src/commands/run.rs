@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_report::scenario_figures;
+use paceline_report::{scenario_figures, with_description};
 use paceline_requests::columns::{TableRow, TextTable, cells, headings};
 use paceline_requests::numbers::{figure, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
@@ -20,7 +20,8 @@ use serde::Serialize;
 use crate::args;
 use crate::capture::{CaptureArgs, CaptureFile, NO_BYTES};
 use crate::connection_logs::{LogArgs, LogFiles, is_folder};
-use crate::figure::FigureArgs;
+use crate::figure::{FigureArgs, made};
+use crate::host;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
@@ -28,6 +29,8 @@ use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
 use crate::runs::RunsArgs;
+use crate::series;
+use crate::sheet::Sheet;
 use crate::table::{Grid, grid_of};
 
 /// Largest scenario file in bytes.
@@ -42,7 +45,8 @@ const LARGEST: u64 = 16 << 20;
 Examples:
   paceline run scenarios/fairness.toml
   paceline run scenarios/wifi.toml -o out
-  paceline run scenarios/fairness.toml -o link.pdf --csv flows.csv")]
+  paceline run scenarios/fairness.toml -o link.pdf --csv flows.csv
+  paceline run scenarios/fairness.toml --series series.parquet")]
 pub(crate) struct Run {
     /// The scenario file (TOML): see docs/scenarios.md
     file: PathBuf,
@@ -78,6 +82,10 @@ pub(crate) struct Run {
     /// standard output, instead of tables
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
+    /// Write links and flows over time, with inner values of controllers, into this CSV or Parquet file: a row for each
+    /// bin; - for standard output, instead of tables
+    #[arg(long, value_name = "FILE", help_heading = "Outputs")]
+    series: Option<PathBuf>,
 }
 
 impl Run {
@@ -104,13 +112,17 @@ impl Run {
             check_log(path, &scenario)?;
         }
         // Plots over time need bins; JSON without a page has the series that the file asks for.
-        if let (Some(_), Record::Metrics) = (&self.output, scenario.record) {
+        let wants_series = self.output.is_some() || self.series.is_some();
+        if let (true, Record::Metrics) = (wants_series, scenario.record) {
             scenario.record = Record::Series(Record::BIN);
         }
         // Fails now rather than after the run.
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
         results::prepare_table(self.csv.as_deref())?;
-        let is_csv = results::is_standard_output(self.csv.as_deref());
+        results::prepare_table(self.series.as_deref())?;
+        let is_csv = [&self.csv, &self.series]
+            .iter()
+            .any(|path| results::is_standard_output(path.as_deref()));
         let capture = self.capture.open()?;
         scenario.capture = capture.as_ref().map(CaptureFile::capture);
         let logs = self.log.open()?;
@@ -120,6 +132,9 @@ impl Run {
         let captured = capture.map_or(Ok(()), |file| file.finish());
         let logged = logs.map_or(Ok(()), |files| files.finish());
         let runs = runs?;
+        if !host::go_on() {
+            return Err(Error::Message("the runs were ended".into()));
+        }
         let silent = |name: &str| format!("flow {name}: nothing arrived");
         let csv = self.csv.as_deref();
         let rows = several::csv_rows(&runs);
@@ -131,6 +146,9 @@ impl Run {
             None => Ok(()),
         };
         let table = csv.map_or(Ok(()), |path| results::write_rows(path, &rows, self.quiet));
+        let series = self.series.as_deref().map_or(Ok(()), |path| {
+            results::write_sheet(path, &Sheet::of_table(series::of_runs(&runs)), self.quiet)
+        });
         let (printed, warnings): (_, Vec<String>) = match &runs[..] {
             [(_, outcome)] => {
                 let flows = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
@@ -158,7 +176,12 @@ impl Run {
                 (written.and(printed), warnings)
             }
         };
-        table.and(captured).and(logged).and(printed).and(output::warn(&warnings, self.strict))
+        table
+            .and(series)
+            .and(captured)
+            .and(logged)
+            .and(printed)
+            .and(output::warn(&warnings, self.strict))
     }
 
     /// Writes the first figure.
@@ -174,7 +197,7 @@ impl Run {
             _ => paceline_requests::view::views_of_runs(scenario, runs),
         };
         match scenario_figures(&links, &flows, &look.layout()?).first() {
-            Some((_, figure)) => look.write(figure, path, self.quiet),
+            Some((_, figure)) => look.write(figure, Some(scenario.seed), path, self.quiet),
             None => Err(Error::Message(format!(
                 "{}: the scenario has neither a link nor a flow to draw",
                 path.display()
@@ -201,7 +224,7 @@ impl Run {
             None => output::to_json(&of_guest(&RunFields::of(outcome), guest))?,
         };
         let mut info = paceline_requests::run_page_info(scenario, runs);
-        info.command = command_line(std::env::args_os().skip(1));
+        info.command = command_line();
         info.facts.extend(guest.as_ref().map(|guest| ("Linux guest".into(), guest.clone())));
         let page = paceline_report::scenario_page(&info, &links, &flows);
         let mut written = vec![
@@ -211,6 +234,7 @@ impl Run {
         let names: Vec<&str> = links.iter().map(|link| link.trace.as_str()).collect();
         for (link, name) in links.iter().zip(file_names(&names)) {
             let svg = paceline_report::time_series_svg(std::slice::from_ref(link));
+            let svg = with_description(&svg, &made(Some(scenario.seed)));
             written.push(output::write(folder, &format!("link-{name}.svg"), &svg)?);
         }
         let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();

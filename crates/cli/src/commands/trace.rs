@@ -409,7 +409,10 @@ impl Plot {
             Some(path) => {
                 let layout = self.look.layout()?;
                 let figure = paceline_report::capacity_figure(name, bin_s, rates, &layout);
-                self.look.write(&figure, path, false)
+                let figure = figure.with_caption(
+                    "The link's capacity over time: each value is the mean rate of a bin.",
+                );
+                self.look.write(&figure, None, path, false)
             }
         }
     }

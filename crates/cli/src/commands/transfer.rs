@@ -7,7 +7,8 @@ use paceline_report::{Fold, Line, Lines, PageInfo, TransferView};
 use paceline_transfer::udp::{ConnectionResult, ReceivedSeries, SentSeries, TransferResult};
 use serde::Serialize;
 
-use crate::names::{command_line, file_names};
+use crate::host;
+use crate::names::{file_names, quoted};
 use crate::output::{self, Error};
 
 /// Most connections of which a page keeps the series.
@@ -92,7 +93,7 @@ pub(super) fn received(name: String, problem: &str, received: &ConnectionResult)
 
 /// Returns this program's arguments, with the key replaced by `KEY`: with it anyone could send.
 fn arguments() -> impl Iterator<Item = OsString> {
-    without_key(std::env::args_os().skip(1))
+    without_key(host::arguments().into_iter().skip(1))
 }
 
 fn without_key(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
@@ -121,7 +122,7 @@ pub(super) fn write(
     let info = PageInfo {
         title,
         explanation,
-        command: command_line(arguments()),
+        command: quoted(arguments()),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         facts: Vec::new(),

@@ -12,6 +12,7 @@ use paceline_emulator::{Direction, Element, Observer};
 use paceline_path::Service;
 
 use super::{DEFAULT_SEED, DirectionSetup, Plan};
+use crate::host;
 use crate::names::command_line;
 use crate::output::{self, Error};
 
@@ -134,14 +135,14 @@ fn head(side: &DirectionSetup) -> LogHead {
 /// Returns the arguments joined by spaces without quotes, as Mahimahi writes them.
 fn words() -> String {
     let words: Vec<_> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        host::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     words.join(" ")
 }
 
 fn facts(plan: &Plan) -> PageFacts {
     PageFacts {
         title: plan.prompt.trim().trim_matches(['[', ']']).to_string(),
-        command: command_line(std::env::args_os().skip(1)),
+        command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed: Some(plan.options.seed.unwrap_or(DEFAULT_SEED)),
     }

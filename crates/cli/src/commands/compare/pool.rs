@@ -4,7 +4,7 @@ use paceline_requests::compare::{CompareJob, CompareRow, CompareRuns};
 use rayon::prelude::*;
 
 use crate::output::{self, Error};
-use crate::registries;
+use crate::{host, registries};
 
 /// Threads that make the runs of a comparison.
 pub(super) struct Pool {
@@ -52,7 +52,7 @@ impl Pool {
         let bar = output::progress(self.quiet, jobs.len());
         let (runs, names) = (&self.runs, registries::names());
         let row = |job: &CompareJob| {
-            let row = runs.make(*job, names, &|| true);
+            let row = runs.make(*job, names, &host::go_on);
             let row = row.map_err(|error| Error::Message(error.to_string()))?;
             bar.inc(1);
             bar.set_message(runs.name(*job));
@@ -62,7 +62,11 @@ impl Pool {
             // Rayon else gives a quarter of the jobs to one of two threads as a whole.
             self.threads.install(|| jobs.par_iter().with_max_len(1).map(row).collect());
         bar.finish_and_clear();
-        for (job, row) in jobs.iter().zip(rows?) {
+        let rows = rows?;
+        if !host::go_on() {
+            return Err(Error::Message("the runs were ended".into()));
+        }
+        for (job, row) in jobs.iter().zip(rows) {
             if let Some(row) = row {
                 self.runs.record(*job, row);
             }

@@ -4,13 +4,13 @@ use owo_colors::OwoColorize;
 use paceline_requests::columns::{TextTable, cells};
 use paceline_requests::compare::CompareRow;
 use paceline_requests::numbers::{figure, range, range_as};
-use paceline_requests::summary::{RatioRow, ratios, summary};
+use paceline_requests::summary::{RatioRow, SummaryRow, ratios, summary};
 use paceline_sim::metrics::Distribution;
 
 use super::traces;
 use crate::table::{counted, grid_of};
 
-/// Returns a table for each trace, followed by its paired ratios and notes.
+/// Returns a table for each trace, in a sweep with all RTTs and buffers, followed by its paired ratios and notes.
 pub(super) fn tables(rows: &[CompareRow]) -> String {
     let mut text = String::new();
     for trace in traces(rows) {
@@ -42,10 +42,42 @@ fn heading(rows: &[CompareRow]) -> String {
     format!("{}\n", heading.bold())
 }
 
+/// The first columns of a table: the scheme, and in a sweep what differs of RTT and buffer.
+struct Names {
+    has_rtts: bool,
+    has_buffers: bool,
+}
+
+impl Names {
+    fn of(rows: &[CompareRow]) -> Names {
+        let differ = |of: fn(&CompareRow) -> &Option<String>| {
+            rows.first().is_some_and(|first| rows.iter().any(|row| of(row) != of(first)))
+        };
+        Names { has_rtts: differ(|row| &row.rtt), has_buffers: differ(|row| &row.buffer) }
+    }
+
+    /// Leaves out the columns that have one value throughout.
+    fn kept<T>(&self, [rtt, buffer, scheme]: [T; 3]) -> Vec<T> {
+        let columns = [(self.has_rtts, rtt), (self.has_buffers, buffer), (true, scheme)];
+        columns.into_iter().filter_map(|(is_shown, column)| is_shown.then_some(column)).collect()
+    }
+
+    fn headings(&self) -> Vec<&'static str> {
+        self.kept(["RTT", "buffer", "scheme"])
+    }
+
+    fn cells(&self, rtt: &Option<String>, buffer: &Option<String>, scheme: &str) -> Vec<String> {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        self.kept([text(rtt), text(buffer), scheme.to_string()])
+    }
+}
+
 /// Returns the table for one run of each scheme.
 fn single_runs(of_trace: &[CompareRow]) -> String {
     let cells = cells(TextTable::Compare, of_trace);
-    heading(of_trace) + &grid_of(&["scheme"], &cells, of_trace, |row| vec![row.scheme.clone()])
+    let names = Names::of(of_trace);
+    let named = |row: &CompareRow| names.cells(&row.rtt, &row.buffer, &row.scheme);
+    heading(of_trace) + &grid_of(&names.headings(), &cells, of_trace, named)
 }
 
 /// Width of a terminal in columns.
@@ -55,9 +87,11 @@ const WIDTH: usize = 100;
 /// columns, the last first, while the table is wider than a terminal.
 fn several_runs(of_trace: &[CompareRow]) -> String {
     let rows = summary(of_trace);
+    let names = Names::of(of_trace);
     let mut cells = cells(TextTable::CompareRuns, &rows);
     let grid = loop {
-        let text = grid_of(&["scheme"], &cells, &rows, |row| vec![row.scheme.clone()]);
+        let named = |row: &SummaryRow| names.cells(&row.rtt, &row.buffer, &row.scheme);
+        let text = grid_of(&names.headings(), &cells, &rows, named);
         let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         if width <= WIDTH || cells.pop_if(|last| last.is_optional()).is_none() {
             break text;
@@ -73,7 +107,9 @@ const MOST_SENTENCES: usize = 8;
 /// runs are all equal.
 fn sentences(of_trace: &[CompareRow]) -> String {
     let mut text = String::new();
-    let all = ratios(of_trace);
+    // The table of a sweep is read by row and column; its ratios are in the JSON.
+    let is_sweep = of_trace.iter().any(|row| row.rtt.is_some());
+    let all = if is_sweep { Vec::new() } else { ratios(of_trace) };
     // The first half is the first scheme over the others, the second half the reverse.
     for ratio in all.iter().take(all.len() / 2).take(MOST_SENTENCES) {
         let RatioRow { scheme, over, .. } = ratio;
@@ -86,8 +122,12 @@ fn sentences(of_trace: &[CompareRow]) -> String {
         }
     }
     let rows = summary(of_trace);
-    let equal: Vec<&str> =
-        rows.iter().filter(|row| row.equal).map(|row| row.scheme.as_str()).collect();
+    let mut equal: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| row.equal) {
+        if !equal.contains(&row.scheme.as_str()) {
+            equal.push(&row.scheme);
+        }
+    }
     if let Some(count) = rows.iter().find(|row| row.equal).map(|row| row.runs) {
         text += &format!(
             "All {count} runs are equal: nothing depends on the seed or the start ({})\n",

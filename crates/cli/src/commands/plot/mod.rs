@@ -12,7 +12,7 @@ use self::saved::Saved;
 use crate::figure::FigureArgs;
 use crate::output::{self, Error};
 
-pub(crate) use series_file::{FILE as SERIES_FILE, text as series_text};
+pub(crate) use series_file::FILE as SERIES_FILE;
 
 /// Largest file of a result in bytes.
 const LARGEST: u64 = 1 << 30;
@@ -23,8 +23,9 @@ const LARGEST: u64 = 1 << 30;
 /// is simulated again.
 #[derive(Args)]
 #[command(after_help = "\
-Figures of `compare`: tradeoff; bars, with several traces; series, with `compare -o DIR`.
-Figures of `run`: link NAME, for each link; tradeoff; flows.
+Figures of `compare`: sweep, with several RTTs or buffers; tradeoff; bars, with several traces; series, with
+`compare -o DIR`.
+Figures of `run`: link NAME, for each link; tradeoff; flows; state NAME, inner values of a flow's controller.
 
 Examples:
   paceline compare -o results
@@ -80,7 +81,7 @@ impl Plot {
             )));
         };
         match &self.output {
-            Some(path) => self.look.write(figure, path, self.quiet),
+            Some(path) => self.look.write(figure, saved::seed(&bytes), path, self.quiet),
             None => Ok(()),
         }
     }

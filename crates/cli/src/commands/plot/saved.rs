@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_report::{FlowView, RunView};
+use paceline_report::{FlowView, InnerValues, RunView};
 use paceline_requests::compare::CompareRow;
 use paceline_requests::view::compare_views;
 use paceline_sim::LinkSeries;
@@ -64,6 +64,12 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Saved, String> {
     }
 }
 
+/// Returns the seed of the first run, if the result names it.
+pub(super) fn seed(bytes: &[u8]) -> Option<u64> {
+    let document: Value = serde_json::from_slice(bytes).ok()?;
+    document["runs"][0]["seed"].as_u64()
+}
+
 fn number(of: &Value, name: &str) -> f64 {
     of[name].as_f64().unwrap_or(f64::NAN)
 }
@@ -113,6 +119,8 @@ fn compare(runs: &[Value], path: &Path) -> Result<Saved, String> {
     let row = |run: &Value| {
         Ok(CompareRow {
             trace: text(run, "trace")?,
+            rtt: text(run, "rtt").ok(),
+            buffer: text(run, "buffer").ok(),
             scheme: text(run, "scheme")?,
             run: run["run"].as_u64().and_then(|run| run.try_into().ok()).unwrap_or(1),
             start_ms: number(run, "start_ms"),
@@ -176,11 +184,19 @@ fn scenario(runs: &[(u32, Value)]) -> Result<Saved, String> {
             figures: Vec::new(),
             bin_s: flow["series"]["bin_s"].as_f64().unwrap_or(0.0),
             goodput_series_mbps: (0..series.len()).map(over_time).collect(),
+            state: inner_values(&flow["series"]["state"]),
         })
     };
     let flows = list(first, "flows");
     let flows = flows.iter().enumerate().map(flow).collect::<Result<Vec<_>, String>>()?;
     Ok(Saved::Run { links: compare_views(&rows, registries::names()), flows })
+}
+
+/// Reads inner values of a controller: pairs of a name and the list of its values.
+fn inner_values(of: &Value) -> InnerValues {
+    let pairs = of.as_array().map(Vec::as_slice).unwrap_or_default();
+    let pair = |pair: &Value| Some((pair[0].as_str()?.to_string(), numbers(&pair[1])));
+    pairs.iter().filter_map(pair).collect()
 }
 
 /// Returns the median of the runs' values; NaN without any.

@@ -1,47 +1,13 @@
-//! `series.csv`: the links of a comparison over time, which `compare -o DIR` writes.
+//! Reads `series.csv`: the links of a comparison over time, which `compare -o DIR` writes.
 
 use paceline_requests::compare::CompareRow;
 use paceline_sim::LinkSeries;
 
 use crate::csv;
+use crate::series::{compare_columns, is_sweep};
 
 /// The file's name in the folder of results.
 pub(crate) const FILE: &str = "series.csv";
-
-const COLUMNS: [&str; 7] =
-    ["trace", "scheme", "run", "time_s", "capacity_mbps", "throughput_mbps", "queue_delay_ms"];
-
-/// Returns the series of rows as a table with a line for each bin, at the time of its start; `None`
-/// if no row has series.
-pub(crate) fn text(rows: &[CompareRow]) -> Option<String> {
-    rows.iter().any(|row| row.series.is_some()).then(|| {
-        let mut text = csv::line(&COLUMNS);
-        for row in rows {
-            let Some(series) = &row.series else { continue };
-            for bin in 0..series.capacity_mbps.len() {
-                let number = |values: &[f64]| {
-                    let value = values.get(bin).filter(|value| value.is_finite());
-                    value.map_or_else(String::new, f64::to_string)
-                };
-                text += &csv::line(&[
-                    row.trace.clone(),
-                    row.scheme.clone(),
-                    row.run.to_string(),
-                    time(bin, series.bin_s).to_string(),
-                    number(&series.capacity_mbps),
-                    number(&series.throughput_mbps),
-                    number(&series.queue_delay_ms),
-                ]);
-            }
-        }
-        text
-    })
-}
-
-/// Returns the start of a bin in seconds, to the microsecond.
-fn time(bin: usize, bin_s: f64) -> f64 {
-    (bin as f64 * bin_s * 1e6).round() / 1e6
-}
 
 /// Gives the rows the series of such a file.
 ///
@@ -50,14 +16,21 @@ fn time(bin: usize, bin_s: f64) -> f64 {
 pub(super) fn add(text: &str, rows: &mut [CompareRow]) -> Result<(), String> {
     let lines = csv::parse(text)?;
     let Some((head, lines)) = lines.split_first() else { return Err("is empty".into()) };
-    if head != &COLUMNS {
-        return Err(format!("its first line is not {}", COLUMNS.join(",")));
+    let is_sweep = is_sweep(rows);
+    let columns = compare_columns(is_sweep);
+    if head != &columns {
+        return Err(format!("its first line is not {}", columns.join(",")));
     }
     // The row to which the last line belonged: lines of a row are neighbours.
     let mut last: Option<usize> = None;
     for (number, cells) in (2..).zip(lines) {
-        let [trace, scheme, run, time, capacity, throughput, delay] = &cells[..] else {
-            return Err(format!("row {number}: expected {} cells", COLUMNS.len()));
+        let (trace, rtt, buffer, rest) = match &cells[..] {
+            [trace, rtt, buffer, rest @ ..] if is_sweep => (trace, Some(rtt), Some(buffer), rest),
+            [trace, rest @ ..] => (trace, None, None, rest),
+            [] => return Err(format!("row {number}: is empty")),
+        };
+        let [scheme, run, time, capacity, throughput, delay] = rest else {
+            return Err(format!("row {number}: expected {} cells", columns.len()));
         };
         let read = |text: &String| match text.is_empty() {
             true => Ok(f64::NAN),
@@ -65,7 +38,9 @@ pub(super) fn add(text: &str, rows: &mut [CompareRow]) -> Result<(), String> {
         };
         let time = read(time)?;
         let is_of = |row: &CompareRow| {
-            row.trace == *trace && row.scheme == *scheme && row.run.to_string() == *run
+            let is_on_link =
+                (&row.trace, row.rtt.as_ref(), row.buffer.as_ref()) == (trace, rtt, buffer);
+            is_on_link && row.scheme == *scheme && row.run.to_string() == *run
         };
         let at = match last.filter(|_| time > 0.0) {
             Some(at) => Some(at),
@@ -92,6 +67,8 @@ pub(super) fn add(text: &str, rows: &mut [CompareRow]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series;
+    use crate::sheet::Sheet;
 
     fn row(scheme: &str, first: f64) -> CompareRow {
         let mut series = LinkSeries::default();
@@ -102,10 +79,29 @@ mod tests {
         CompareRow { scheme: scheme.into(), run: 1, series: Some(series), ..CompareRow::default() }
     }
 
+    fn text(rows: &[CompareRow]) -> String {
+        Sheet::of_table(series::of_compare(rows).expect("series")).to_csv()
+    }
+
+    #[test]
+    fn series_of_a_sweep_come_back_with_their_settings() {
+        let at = |rtt: &str, first| CompareRow {
+            rtt: Some(rtt.into()),
+            buffer: Some("2bdp".into()),
+            ..row("c", first)
+        };
+        let rows = [at("20ms", 1.0), at("50ms", 4.0)];
+        let mut read = rows.clone().map(|row| CompareRow { series: None, ..row });
+        add(&text(&rows), &mut read).expect("the same rows");
+        let first = |row: &CompareRow| row.series.as_ref().expect("series").capacity_mbps[0];
+        assert_eq!(read.each_ref().map(first), [1.0, 4.0]);
+        assert!(add(&text(&rows), &mut [row("c", 1.0)]).is_err(), "no sweep has no such columns");
+    }
+
     #[test]
     fn series_come_back_as_they_were() {
         let rows = [row("a, \"b\"", 1.0), row("c", 4.0), row("c", 5.0)];
-        let text = text(&rows).expect("series");
+        let text = text(&rows);
         let mut read: Vec<CompareRow> =
             rows.iter().map(|row| CompareRow { series: None, ..row.clone() }).collect();
         add(&text, &mut read).expect("the same rows");
@@ -119,7 +115,7 @@ mod tests {
         assert!(add("", &mut []).is_err() && add("a,b\n", &mut []).is_err());
         let error = add(&text, &mut []).expect_err("no rows");
         assert!(error.starts_with("row 2: the result has no run 1"), "{error}");
-        let line = format!("{}x,y,1,a,b,c,d\n", csv::line(&COLUMNS));
+        let line = format!("{}x,y,1,a,b,c,d\n", csv::line(&compare_columns(false)));
         assert!(add(&line, &mut []).expect_err("no numbers").contains("`a` is no number"));
     }
 }

@@ -10,15 +10,21 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{flows, links};
-use crate::registries;
+use crate::{host, registries};
 
 /// Makes all runs of a scenario, on all cores.
+///
+/// # Errors
+/// The scenario cannot be built. Runs that the host has ended early are missing.
 pub(super) fn run_all(scenario: &Scenario) -> Result<Vec<(Run, Outcome)>, BuildError> {
     let runs: Vec<Run> = Run::all(scenario).collect();
-    runs.into_par_iter()
-        .with_max_len(1)
-        .map(|run| Ok((run, paceline_requests::run(&run.scenario(scenario), registries::names())?)))
-        .collect()
+    let make = |run: Run| {
+        let scenario = run.scenario(scenario);
+        let outcome =
+            paceline_requests::run_while(&scenario, registries::names(), &host::go_on).transpose();
+        outcome.map(|outcome| outcome.map(|outcome| (run, outcome)))
+    };
+    runs.into_par_iter().with_max_len(1).filter_map(make).collect()
 }
 
 /// A row of the CSV table: a link or a flow in a run.

@@ -1,0 +1,67 @@
+//! The program that runs the commands: its schemes, its command line, and its wish to stop.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use paceline_sim::Names;
+
+/// A program that runs a command of Paceline in its own process, with schemes of its own: see
+/// [`run_in`](crate::run_in).
+#[derive(Clone)]
+pub struct Host {
+    /// Schemes, queues and hosts that the command knows; begin with [`names()`](crate::names).
+    pub names: Names,
+    /// The command line, beginning with the program's name.
+    pub arguments: Vec<OsString>,
+    /// Returns false to end simulated runs early, for example after an error in a controller. The command then
+    /// prints no results.
+    pub go_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Text on which results depend, beside the program and the command line, such as a digest of the
+    /// controllers' source. Kept runs are used again only for equal texts.
+    pub salt: String,
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("arguments", &self.arguments).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Returns this process as the host, with these names.
+    pub(crate) fn process(names: Names) -> Host {
+        let arguments = std::env::args_os().collect();
+        Host { names, arguments, go_on: Arc::new(|| true), salt: String::new() }
+    }
+}
+
+/// The host of the present command. A static, since the functions that parse arguments have no other access to it; a
+/// process runs one command at a time.
+static HOST: RwLock<Option<&'static Host>> = RwLock::new(None);
+
+/// Sets the host of the following command. Its memory is kept until the process ends.
+pub(crate) fn set(host: Host) {
+    let host = Box::leak(Box::new(host));
+    *HOST.write().unwrap_or_else(PoisonError::into_inner) = Some(host);
+}
+
+/// Returns the host; `None` in tests, which run no command.
+pub(crate) fn get() -> Option<&'static Host> {
+    *HOST.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the command line, beginning with the program's name.
+pub(crate) fn arguments() -> Vec<OsString> {
+    get().map_or_else(|| std::env::args_os().collect(), |host| host.arguments.clone())
+}
+
+/// Returns false if simulated runs are to end early.
+pub(crate) fn go_on() -> bool {
+    get().is_none_or(|host| (host.go_on)())
+}
+
+/// Returns the text on which kept results depend.
+pub(crate) fn salt() -> &'static str {
+    get().map_or("", |host| &host.salt)
+}

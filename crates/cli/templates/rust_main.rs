@@ -1,0 +1,1 @@
+../../../examples/workbench/src/main.rs

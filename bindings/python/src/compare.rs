@@ -86,6 +86,17 @@ impl PyComparison {
         paceline_report::time_series_svg(&here.cloned().collect::<Vec<RunView>>())
     }
 
+    /// Returns the names of the links, each once: traces, in a sweep with their RTTs and buffers.
+    fn links(&self) -> Vec<String> {
+        let mut links: Vec<String> = Vec::new();
+        for view in &self.views {
+            if !links.contains(&view.trace) {
+                links.push(view.trace.clone());
+            }
+        }
+        links
+    }
+
     /// Returns the page of `paceline compare -o`, as HTML.
     fn page(&self, title: &str) -> String {
         let info = PageInfo { title: title.into(), ..self.info.clone() };
@@ -106,8 +117,8 @@ pub(crate) fn series_table(series: &paceline_sim::LinkSeries) -> PyResult<PyTabl
 
 /// Runs schemes over links. Arguments are text as on the command line: see `paceline.compare`.
 #[pyfunction]
-#[pyo3(signature = (*, traces, schemes, reverse_trace, delay_trace, duration, warmup, rtt, jitter,
-    buffer, flows, workload, seed, runs, spread, bin, omniscient, threads, controllers))]
+#[pyo3(signature = (*, traces, schemes, reverse_trace, delay_trace, duration, warmup, rtts, jitter,
+    buffers, flows, workload, seed, runs, spread, bin, omniscient, threads, controllers))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -117,9 +128,9 @@ pub(crate) fn compare(
     delay_trace: Option<String>,
     duration: &str,
     warmup: &str,
-    rtt: Option<String>,
+    rtts: Vec<String>,
     jitter: &str,
-    buffer: &str,
+    buffers: Vec<String>,
     flows: u32,
     workload: Option<String>,
     seed: u64,
@@ -153,13 +164,20 @@ pub(crate) fn compare(
     };
     let application =
         workload.map(|text| argument("workload", written::workload(&text))).transpose()?;
+    fn list<T>(
+        name: &'static str,
+        texts: &[String],
+        read: fn(&str) -> Result<T, String>,
+    ) -> PyResult<Vec<T>> {
+        texts.iter().map(|text| argument(name, read(text))).collect()
+    }
     let request = CompareRequest {
         omniscient,
         reverse_trace: reverse.transpose()?.map(|(_, capacity)| capacity),
         delay_trace: delay_trace.map(recorded).transpose()?,
-        rtt: rtt.map(|rtt| argument("rtt", written::rtt(&rtt))).transpose()?,
+        rtts: list("rtt", &rtts, written::rtt)?,
         jitter: argument("jitter", Span::read(jitter.trim()))?,
-        buffer: argument("buffer", written::buffer(buffer))?,
+        buffers: list("buffer", &buffers, written::buffer)?,
         duration: argument("duration", written::length(duration))?,
         warmup: argument("warmup", Span::read(warmup.trim()))?,
         flows,

@@ -1,6 +1,6 @@
 //! Controllers written in Python, and the objects that they get.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_cc::{
     Controller, Ecn, Feedback, Halves, Outgoing, Plan, Rate, Setup, Signals, Span, Time,
@@ -8,9 +8,9 @@ use paceline_cc::{
 use paceline_requests::{ECN_WORDS, FEEDBACK_SIGNALS, PlanLimits, PlanValues, congestion_word};
 use paceline_schemes::SchemeEntry;
 use paceline_sim::Names;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::run::RunControl;
 
@@ -236,6 +236,8 @@ struct PyController {
     plan: Plan,
     sends: bool,
     needs: Signals,
+    /// Attributes whose values a run records over time.
+    records: Arc<Vec<&'static str>>,
     control: Arc<RunControl>,
 }
 
@@ -244,7 +246,7 @@ impl PyController {
     fn new(
         class: &Py<PyAny>,
         setup: &Setup,
-        needs: Signals,
+        (needs, records): (Signals, Arc<Vec<&'static str>>),
         control: Arc<RunControl>,
     ) -> PyController {
         let plan = Plan::window(10 * u64::from(setup.mss));
@@ -258,11 +260,11 @@ impl PyController {
         });
         match made {
             Ok((sends, plan, object)) => {
-                PyController { object: Some(object), plan, sends, needs, control }
+                PyController { object: Some(object), plan, sends, needs, records, control }
             }
             Err(error) => {
                 control.fail(error);
-                PyController { object: None, plan, sends: false, needs, control }
+                PyController { object: None, plan, sends: false, needs, records, control }
             }
         }
     }
@@ -331,6 +333,65 @@ impl Controller for PyController {
     fn plan(&self) -> Plan {
         self.plan
     }
+
+    fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let Some(object) = self.object.as_ref().filter(|_| !self.records.is_empty()) else {
+            return;
+        };
+        let values = self.control.call_python(|py| {
+            let object = object.bind(py);
+            let value = |name: &&'static str| recorded_value(object, name);
+            self.records.iter().map(value).collect::<PyResult<Vec<f64>>>()
+        });
+        match values {
+            Ok(values) => {
+                self.records.iter().zip(values).for_each(|(name, value)| see(name, value))
+            }
+            Err(error) => self.control.fail(error),
+        }
+    }
+}
+
+/// Returns the value of an attribute; NaN, a gap in plots, for `None`.
+fn recorded_value(object: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
+    let class = object.get_type().name()?;
+    let value = object.getattr(name).map_err(|_| {
+        PyAttributeError::new_err(format!(
+            "records: {class} has no attribute {name!r}; set it in start()"
+        ))
+    })?;
+    if value.is_none() {
+        return Ok(f64::NAN);
+    }
+    value.extract().map_err(|_| {
+        let kind = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        PyTypeError::new_err(format!("records: {class}.{name} is no number but {kind}"))
+    })
+}
+
+/// Returns the names of the attributes that a class wants to have recorded.
+fn recorded_names(class: &Bound<'_, PyAny>) -> PyResult<Vec<&'static str>> {
+    let wrong = || PyTypeError::new_err("records: expected a list of names of attributes");
+    let records = class.getattr("records")?;
+    if records.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    let names: Vec<String> = records.extract().map_err(|_| wrong())?;
+    Ok(names.into_iter().map(interned).collect())
+}
+
+/// Returns a name whose memory is kept until the process ends: one for equal names.
+fn interned(name: String) -> &'static str {
+    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    match names.iter().find(|known| **known == name) {
+        Some(known) => known,
+        None => {
+            let name: &'static str = Box::leak(name.into_boxed_str());
+            names.push(name);
+            name
+        }
+    }
 }
 
 /// Returns the signals that a class requires.
@@ -359,11 +420,27 @@ pub(crate) fn names_with_controllers(
     control: &Arc<RunControl>,
 ) -> PyResult<Names> {
     let mut names = paceline_remy::names();
-    for (name, class) in controllers.into_iter().flatten() {
+    if let Some(controllers) = controllers {
+        add_controllers(&mut names, controllers, control)?;
+    }
+    Ok(names)
+}
+
+/// Adds `controllers`, a dictionary from names to classes, to the names of a run that `control` can end.
+///
+/// # Errors
+/// A name is taken, or a class is not a controller.
+pub(crate) fn add_controllers(
+    names: &mut Names,
+    controllers: &Bound<'_, PyDict>,
+    control: &Arc<RunControl>,
+) -> PyResult<()> {
+    for (name, class) in controllers {
         let needs = required_signals(&class)?;
+        let records = Arc::new(recorded_names(&class)?);
         let (class, control) = (Arc::new(class.unbind()), Arc::clone(control));
         let halves = Halves::sender(move |setup| {
-            PyController::new(&class, setup, needs, Arc::clone(&control))
+            PyController::new(&class, setup, (needs, Arc::clone(&records)), Arc::clone(&control))
         });
         let entry = SchemeEntry::new(name.extract::<String>()?, move |spec| {
             spec.params::<NoParams>()?;
@@ -371,7 +448,7 @@ pub(crate) fn names_with_controllers(
         });
         names.schemes.add(entry).map_err(|error| PyValueError::new_err(error.to_string()))?;
     }
-    Ok(names)
+    Ok(())
 }
 
 paceline_cc::params! {

@@ -3,6 +3,7 @@
 //! be fast or need the crates. All times, rates and sizes between the two are text or have their
 //! unit in their name.
 
+mod command;
 mod compare;
 mod controller;
 mod error;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 /// The module that Python imports.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::command::{command, python_schemes};
     #[pymodule_export]
     use super::compare::{PyComparison, compare};
     #[pymodule_export]

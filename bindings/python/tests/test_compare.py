@@ -176,6 +176,19 @@ def test_frames_have_columns(result):
         result.series(9)
 
 
+def test_lists_of_rtts_and_buffers_are_a_sweep():
+    swept = paceline.compare(
+        "12Mbps", "cubic", duration="1s", rtt=["20ms", 0.05], buffer=[250, "2bdp"], runs=1, bin="100ms"
+    )
+    assert list(zip(swept["rtt"], swept["buffer"])) == [
+        ("20ms", "250"), ("20ms", "2bdp"), ("50ms", "250"), ("50ms", "2bdp"),
+    ]
+    assert len(swept.summary) == 4
+    assert "RTT 50ms, buffer 2bdp" in swept.page()
+    assert swept.time_series("12Mbps, RTT 50ms, buffer 2bdp")
+    assert "2bdp" in swept._repr_html_()
+
+
 def test_all_and_the_omniscient_protocol():
     result = paceline.compare("12Mbps", "all", duration="1s", omniscient=True, runs=1)
     assert len(result) > 20 and result["scheme"][-1] == "omniscient"

@@ -94,6 +94,7 @@ pub const ROOMS: &[Room] = &[
         "bindings/python",
         &[
             "cc",
+            "cli",
             "evaluate",
             "export",
             "flow",

@@ -1,105 +1,132 @@
-"""``python -m paceline evaluate FILE.py``: what ``paceline evaluate`` runs for Python files."""
+"""``python -m paceline``: the commands of ``paceline`` with classes as schemes, ``compare --schemes ./mine.py``."""
 
 from __future__ import annotations
 
-import argparse
+import importlib
 import importlib.util
-import shlex
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from types import ModuleType
 
-from .controller import Controller
-from .evaluation import Evaluation, evaluate
+from . import _native
+from .controller import Controller, names_and_classes
+from .evaluation import source_digest
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status."""
-    parser = argparse.ArgumentParser(prog="paceline", description="Paceline's commands for Python files.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("evaluate", help="answer the IETF's questions about a congestion control")
-    command.add_argument("schemes", metavar="NAME", nargs="+", help="schemes, and Python files with classes")
-    command.add_argument("--cases", default="rfc9743", metavar="DOCUMENTS")
-    command.add_argument("--only", action="append", default=[], metavar="ID,...")
-    command.add_argument("--quick", action="store_true")
-    command.add_argument("--runs", type=int)
-    command.add_argument("--seed", type=int, default=1)
-    command.add_argument("--threads", type=int, default=0)
-    command.add_argument("--json", action="store_true")
-    command.add_argument("--strict", action="store_true")
-    command.add_argument("-q", "--quiet", action="store_true")
-    command.add_argument("-o", "--output", metavar="DIR")
-    given = parser.parse_args(arguments)
+    words = ["paceline", *(sys.argv[1:] if arguments is None else arguments)]
+    files: list[str] = []
+    has_begun = False
     try:
-        schemes = [scheme for name in given.schemes for scheme in _schemes(name)]
-        shows = sys.stderr.isatty() and not given.quiet
-        answers = evaluate(
-            schemes,
-            cases=given.cases,
-            only=[part for text in given.only for part in text.split(",") if part],
-            quick=given.quick,
-            runs=given.runs,
-            seed=given.seed,
-            output=given.output,
-            threads=given.threads,
-            progress=_show if shows else None,
-        )
-    except (ValueError, TypeError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        classes: dict[str, type[Controller]] = {}
+        aliases: list[tuple[str, list[str]]] = []
+        for text, place in _native.python_schemes(words):
+            found = _classes(place, files)
+            names, _ = names_and_classes(found, text)
+            for name, one in zip(names, found):
+                if classes.setdefault(name, one) is not one:
+                    raise ValueError(f"{text}: two controllers are called {name!r}; give one a `name`")
+            aliases.append((text, names))
+        salt = source_digest(classes.values())
+        has_begun = True
+        return _native.command(arguments=words, controllers=classes, aliases=aliases, salt=salt)
     except KeyboardInterrupt:
         return 130
-    if shows:
-        print("\r\033[K", end="", file=sys.stderr)
-    if given.output is not None:
-        words = ["paceline", *(sys.argv[1:] if arguments is None else arguments)]
-        answers.save(given.output, shlex.join(words))
-        if not given.quiet:
-            print(f"wrote index.html, report.pdf, report.md and report.json into {given.output}", file=sys.stderr)
-    print(answers.to_json() if given.json else _table(answers))
-    for run, problem in answers.failures:
-        print(f"warning: {run}: {problem}", file=sys.stderr)
-    return 1 if given.strict and answers.failures else 0
+    except Exception as error:
+        sys.stdout.flush()
+        print(f"error: {_described(error, files)}", file=sys.stderr)
+        return 1 if has_begun and _frames(error, files) else 2
 
 
-def _schemes(name: str) -> list[str | type[Controller]]:
-    """Returns the controllers of a Python file, or the name of a scheme."""
-    if not name.endswith(".py"):
-        return [name]
-    spec = importlib.util.spec_from_file_location("paceline_evaluated", name)
+def _classes(place: str, files: list[str]) -> list[type[Controller]]:
+    """Returns the controllers of a file, or the one that ``place`` names behind a colon. Adds its file to ``files``."""
+    if place.endswith(".py"):
+        name, wanted = place, None
+    else:
+        name, _, wanted = place.rpartition(":")
+    module = _file(name, files) if name.endswith(".py") else _module(name, files)
+    if wanted is not None:
+        one = vars(module).get(wanted)
+        if isinstance(one, type) and issubclass(one, Controller):
+            return [one]
+        names = ", ".join(one.__name__ for one in _own(module)) or "no class that is derived from paceline.Controller"
+        raise ValueError(f"{place}: there is no controller {wanted} in {name}; it has {names}")
+    found = _own(module)
+    if not found:
+        raise ValueError(f"{name}: it has no class that is derived from paceline.Controller")
+    return found
+
+
+def _own(module: ModuleType) -> list[type[Controller]]:
+    """Returns the controllers that a module defines."""
+    return [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Controller) and one.__module__ == module.__name__
+    ]
+
+
+def _file(name: str, files: list[str]) -> ModuleType:
+    """Executes a Python file as a module, once."""
+    path = os.path.abspath(name)
+    known = sys.modules.get(f"paceline_file:{path}")
+    if known is not None:
+        return known
+    files.append(path)
+    spec = importlib.util.spec_from_file_location(f"paceline_file:{path}", path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{name}: this is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    found = [
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, Controller) and one.__module__ == spec.name
-    ]
-    if not found:
-        raise ValueError(f"{name}: it has no class that is derived from paceline.Controller")
-    return list(found)
+    # The file may import its neighbours.
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
+    return module
 
 
-def _show(share: float, last: str) -> None:
-    """Shows the progress in one line of the terminal."""
-    bar = "#" * round(32 * share)
-    print(f"\r\033[K[{bar:<32}] {100 * share:3.0f} %  {last[:60]}", end="", file=sys.stderr, flush=True)
+def _module(name: str, files: list[str]) -> ModuleType:
+    """Imports a module, also from the working directory."""
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.split(".")[0] and error.name != name:
+            raise
+        raise ValueError(
+            f"{name}: Python has no such module here; run the command in the module's folder, set PYTHONPATH, "
+            "or name the file: ./mine.py:Class"
+        ) from None
+    if module.__file__ is not None:
+        files.append(os.path.abspath(module.__file__))
+    return module
 
 
-def _table(answers: Evaluation) -> str:
-    """Returns a line for each answer, and the number of each verdict."""
-    lines = []
-    counts: dict[tuple[str, str], int] = {}
-    for row in answers.to_dicts():
-        verdict = row["verdict"] or ""
-        lines.append(f"{row['id']:<20} {row['scheme']:<16} {verdict:<15} {row['answer']}")
-        if verdict:
-            counts[row["scheme"], verdict] = counts.get((row["scheme"], verdict), 0) + 1
-    for scheme in dict.fromkeys(scheme for scheme, _ in counts):
-        words = [f"{count} {verdict}" for (one, verdict), count in counts.items() if one == scheme]
-        lines.append(f"{scheme}: {', '.join(words)}")
-    return "\n".join(lines)
+def _frames(error: BaseException, files: list[str]) -> list[traceback.FrameSummary]:
+    """Returns the calls that led to an error, from the first one in a file of the user on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [os.path.abspath(frame.filename) in files for frame in frames]
+    return list(frames[own.index(True) :]) if True in own else []
+
+
+def _described(error: BaseException, files: list[str]) -> str:
+    """Returns an error with the file and the line of the user's code in which it was raised."""
+    last = traceback.format_exception_only(type(error), error)[-1].strip()
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{os.path.relpath(error.filename)}, line {error.lineno}: {last}"
+    frames = _frames(error, files)
+    if not frames:
+        # This package has raised it, in words for users.
+        return str(error) if isinstance(error, (ValueError, TypeError, OSError)) else last
+    frame = frames[-1]
+    return f"{os.path.relpath(frame.filename)}, line {frame.lineno}, in {frame.name}: {last}\n  {frame.line}"
 
 
 if __name__ == "__main__":

@@ -32,8 +32,17 @@ class Comparison:
     def scatter_svg(self) -> str: ...
     def bars_svg(self) -> str: ...
     def time_series_svg(self, trace: str) -> str: ...
+    def links(self) -> list[str]: ...
     def page(self, title: str) -> str: ...
 
+def python_schemes(arguments: Sequence[str]) -> list[tuple[str, str]]: ...
+def command(
+    *,
+    arguments: Sequence[str],
+    controllers: dict[str, type],
+    aliases: Sequence[tuple[str, Sequence[str]]],
+    salt: str,
+) -> int: ...
 def compare(
     *,
     traces: Sequence[str],
@@ -42,9 +51,9 @@ def compare(
     delay_trace: str | None,
     duration: str,
     warmup: str,
-    rtt: str | None,
+    rtts: list[str],
     jitter: str,
-    buffer: str,
+    buffers: list[str],
     flows: int,
     workload: str | None,
     seed: int,

@@ -72,13 +72,14 @@ class Comparison(Frame):
         return Plot(self._native.bars_svg())
 
     def time_series(self, trace: str | None = None) -> Plot:
-        """Capacity, throughput and queueing delay over time on one trace; on the first by default.
+        """Capacity, throughput and queueing delay over time on one trace; on the first by default. In a
+        sweep, a trace is named with its setting: ``"lte-driving, RTT 50ms, buffer 2bdp"``.
 
         Raises:
             ValueError: If time series were not recorded, or there is no such trace.
         """
         self._need_series()
-        traces = list(dict.fromkeys(self["trace"]))
+        traces = self._native.links()
         if trace is None:
             trace = traces[0]
         if trace not in traces:
@@ -105,7 +106,8 @@ class Comparison(Frame):
         duration = format_cell(self["duration_s"][0]) if rows else ""
         for trace in dict.fromkeys(row["trace"] for row in rows):
             here = [row for row in rows if row["trace"] == trace]
-            columns = {"scheme": [row["scheme"] for row in here]}
+            names = ["rtt", "buffer", "scheme"] if "rtt" in here[0] else ["scheme"]
+            columns = {name: [row[name] for row in here] for name in names}
             for heading, field, part, is_share in self._native.notebook_columns():
                 figures = [row[field][part] if part else row[field] for row in here]
                 write = _percent if is_share else format_cell
@@ -140,8 +142,8 @@ def compare(
     *,
     duration: _units.Time = "60s",
     warmup: _units.Time = "0s",
-    rtt: _units.Time | None = None,
-    buffer: _units.Buffer = 250,
+    rtt: _units.Time | Sequence[_units.Time] | None = None,
+    buffer: _units.Buffer | Sequence[_units.Buffer] = 250,
     flows: int = 1,
     workload: str | None = None,
     seed: int = 1,
@@ -164,10 +166,11 @@ def compare(
         duration: Simulated time: text with a unit, or seconds.
         warmup: Time at the beginning that is not measured.
         rtt: The round-trip propagation delay, half in each direction; 100 ms by default, and 0 with a
-            ``delay_trace``, whose recorded delay is added.
+            ``delay_trace``, whose recorded delay is added. A list sweeps: each link is compared with each RTT
+            and each buffer, and rows have the columns ``rtt`` and ``buffer``.
         buffer: The limit of the link's queue: packets, or text such as ``"64kB"``, ``"50ms"`` (the bytes
             of 50 ms at the link's mean rate), ``"1bdp"``, ``"inf"``, or ``"sojourn=50ms"``, which drops
-            packets that have waited longer.
+            packets that have waited longer. A list sweeps, as for ``rtt``.
         flows: Number of flows of each scheme.
         workload: What the application of each flow sends, one key of a scenario's flow: ``"video"``, ``'video = {
             max = "4Mbps" }'``, ``'limited = { rate = "1Mbps" }'``; by default as much as the flow carries. With
@@ -205,9 +208,9 @@ def compare(
         delay_trace=text(delay_trace, "delay_trace"),
         duration=_units.time("duration", duration),
         warmup=_units.time("warmup", warmup),
-        rtt=None if rtt is None else _units.time("rtt", rtt),
+        rtts=[] if rtt is None else [_units.time("rtt", one) for one in _units.several(rtt)],
         jitter=_units.time("jitter", jitter),
-        buffer=_units.buffer("buffer", buffer),
+        buffers=[_units.buffer("buffer", one) for one in _units.several(buffer)],
         flows=_units.whole("flows", flows, 2**32 - 1),
         workload=workload,
         seed=_units.whole("seed", seed),

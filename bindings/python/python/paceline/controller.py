@@ -38,6 +38,11 @@ class Controller:
     """Signals that it requires: ``"ecn"``, ``"echo"``, ``"delivery-rate"``. If one
     is not available, there is an error before the first packet."""
 
+    records: ClassVar[Sequence[str]] = ()
+    """Attributes whose values are recorded over time, in runs with time series: numbers, or ``None`` for a gap.
+    ``records = ("gradient",)`` records ``self.gradient`` at the end of each bin. They are columns of
+    :meth:`paceline.Outcome.flow_series` and of ``paceline run --series FILE``, and plots on pages."""
+
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
 

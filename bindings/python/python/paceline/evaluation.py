@@ -109,7 +109,7 @@ def evaluate(
         runs=None if runs is None else _units.whole("runs", runs, 1000),
         seed=_units.whole("seed", seed),
         output=None if output is None else os.fspath(output),
-        salt=_salt(controllers.values()) if output is not None else "",
+        salt=source_digest(controllers.values()) if output is not None else "",
         threads=_units.threads(threads),
         controllers=controllers or None,
         progress=progress,
@@ -120,7 +120,7 @@ def evaluate(
     return evaluation
 
 
-def _salt(classes: Any) -> str:
+def source_digest(classes: Any) -> str:
     """Returns a digest of the program's extension module and of the classes' source files. Without a source
     file it is random, so that no run is used again."""
     digest = hashlib.sha256()

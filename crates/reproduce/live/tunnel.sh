@@ -19,7 +19,7 @@ inside() {
     sleep 4
     ping -q -c 1 -W 20 "$base" > /dev/null
     cat "$OUT/bytes" > "$OUT/bytes.before"
-    $ahead "$P" send -q "$base:5311" --key "$(key "$OUT/key")" --scheme gcc --bulk "${LENGTH}s" \
+    $ahead "$P" send -q "$base:5311" --key "$(key "$OUT/key")" --scheme gcc --duration "${LENGTH}s" \
         --workload 'video = {}' --mtu 1400 --timeout 60s --json > "$OUT/call.json" & call=$!
     $ahead ping -n -i 0.05 -s 160 -c $((LENGTH * 20)) -W 20 "$base" > "$OUT/ping" & ping=$!
     sleep "$LENGTH"

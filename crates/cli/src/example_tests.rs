@@ -43,6 +43,13 @@ fn check(place: &str, line: &str) -> bool {
         _ => word.replace("server.example:", "192.0.2.1:").replace("host:", "192.0.2.1:"),
     };
     let words: Vec<String> = words[at..].iter().map(known).collect();
+    // The Python package runs commands with controllers in Python.
+    let arguments: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
+    let schemes = crate::python_schemes(&arguments);
+    let without = |word: &String| {
+        schemes.iter().fold(word.clone(), |word, scheme| word.replace(&scheme.text, "cubic"))
+    };
+    let words: Vec<String> = words.iter().map(without).collect();
     if let Err(error) = Cli::try_parse_from(&words) {
         // The examples' own files do not exist here.
         let missing = error.to_string().contains("No such file or directory");

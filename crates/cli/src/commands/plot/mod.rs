@@ -23,8 +23,8 @@ const LARGEST: u64 = 1 << 30;
 /// is simulated again.
 #[derive(Args)]
 #[command(after_help = "\
-Figures of `compare`: sweep, with several RTTs or buffers; tradeoff; bars, with several traces; series, with
-`compare -o DIR`.
+Figures of `compare`: sweep, with several RTTs or buffers; tradeoff; bars, with several traces;
+series, with `compare -o DIR`.
 Figures of `run`: link NAME, for each link; tradeoff; flows; state NAME, inner values of a flow's controller.
 
 Examples:

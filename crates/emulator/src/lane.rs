@@ -53,7 +53,7 @@ pub(super) struct Lane {
     /// True if a link has a router, which may look for congestion headers.
     routed: bool,
     pub(super) lateness: Lateness,
-    counts: DirectionSummary,
+    pub(super) counts: DirectionSummary,
 }
 
 /// Returns true for the errors of a device that has gone.

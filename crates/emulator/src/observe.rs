@@ -7,6 +7,7 @@ use paceline_cc::Time;
 use paceline_path::LinkEvent;
 
 use super::chain::Chain;
+use super::flows::FlowNames;
 use super::summary::{Direction, ElementKind, LatenessSummary, Summary};
 
 /// An event of a packet at one element of a chain. Observers get the events of one element in the order of their
@@ -37,6 +38,10 @@ pub struct View<'a> {
     pub up: &'a Chain,
     /// The way down.
     pub down: &'a Chain,
+    /// The flows of the way up.
+    pub up_flows: &'a FlowNames,
+    /// The flows of the way down.
+    pub down_flows: &'a FlowNames,
     /// The lateness of all releases so far.
     pub lateness: LatenessSummary,
 }

@@ -81,6 +81,12 @@ struct Beginning {
     waited: Option<Span>,
 }
 
+/// Returns what observers see of both ways.
+fn view<'a>(up: &'a Lane, down: &'a Lane, lateness: LatenessSummary) -> View<'a> {
+    let (up_flows, down_flows) = (&up.counts.flows, &down.counts.flows);
+    View { up: &up.chain, down: &down.chain, up_flows, down_flows, lateness }
+}
+
 impl<P: Port, Q: Port> Emulator<P, Q> {
     /// Creates an emulator: packets from `inner` pass `up` to `outer`, and packets from `outer` pass `down` to `inner`.
     pub fn new(inner: P, outer: Q, up: Chain, down: Chain, options: EmulatorOptions) -> Self {
@@ -216,8 +222,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         let events = self.watchers.want_events();
         self.up.record(events);
         self.down.record(events);
-        let view =
-            View { up: &self.up.chain, down: &self.down.chain, lateness: Default::default() };
+        let view = view(&self.up, &self.down, LatenessSummary::default());
         self.watchers.start(started, &view);
         Beginning { clock, started, cpu, waited }
     }
@@ -240,7 +245,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         self.down.settle(now, &mut self.watchers);
         if self.watchers.wake() <= now {
             let lateness = self.lateness();
-            let view = View { up: &self.up.chain, down: &self.down.chain, lateness };
+            let view = view(&self.up, &self.down, lateness);
             self.watchers.tick(now, &view);
         }
         match (up, down) {

@@ -8,7 +8,8 @@ use paceline_path::{EventKind, LinkEvent, Service};
 
 use super::WatchedElement;
 use crate::{
-    Chain, Direction, ElementKind, EndReason, LatenessSummary, LiveEvent, Observer, Summary, View,
+    Chain, Direction, ElementKind, EndReason, FlowNames, LatenessSummary, LiveEvent, Observer,
+    Summary, View,
 };
 
 /// When runs start, in seconds since 1970.
@@ -42,7 +43,10 @@ pub(super) fn live(event: LinkEvent, bytes: &[u8]) -> LiveEvent<'_> {
 
 pub(super) fn start(observer: &mut dyn Observer) {
     let (up, down) = (Chain::new(Vec::new()), Chain::new(Vec::new()));
-    let view = View { up: &up, down: &down, lateness: LatenessSummary::default() };
+    let flows = FlowNames::default();
+    let (up_flows, down_flows) = (&flows, &flows);
+    let lateness = LatenessSummary::default();
+    let view = View { up: &up, down: &down, up_flows, down_flows, lateness };
     observer.on_start(UNIX_EPOCH + Duration::from_secs(STARTED), &view).expect("a start");
 }
 

@@ -4,7 +4,7 @@ use paceline_cc::{Capacity as _, Span, Time};
 use paceline_path::{EventKind, LinkEvent};
 
 use super::super::watched::{WatchedElement, word};
-use crate::LiveEvent;
+use crate::{Direction, LiveEvent};
 
 /// The packets that passed an element since the last look.
 #[derive(Clone, Debug)]
@@ -34,6 +34,21 @@ impl Gauge {
     #[inline]
     pub fn watches(&self, event: &LiveEvent<'_>) -> bool {
         self.watched.is_of(event)
+    }
+
+    /// Returns the direction of the element's packets.
+    pub(super) fn direction(&self) -> Direction {
+        self.watched.direction
+    }
+
+    /// Returns true if the gauge shows queue and delay, too.
+    pub(super) fn has_delay(&self) -> bool {
+        self.with_delay
+    }
+
+    /// Returns the bytes that a packet counts for.
+    pub(super) fn bytes(&self, event: &LinkEvent) -> u64 {
+        self.watched.bytes(event)
     }
 
     /// Counts an event.
@@ -149,7 +164,7 @@ fn bar(share: f64) -> String {
 }
 
 /// Formats a number with at most three significant figures.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     if size >= 99.95 || size == 0.0 {
         format!("{value:.0}")
@@ -172,7 +187,6 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Direction;
     use paceline_cc::{Packet, Rate};
     use paceline_path::{DropReason, Service};
 

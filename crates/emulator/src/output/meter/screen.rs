@@ -45,17 +45,30 @@ impl Screen {
 
     /// Draws the lines at the bottom.
     pub(super) fn draw(&mut self, lines: &[String], rows: u16) -> io::Result<()> {
-        if usize::from(rows) < lines.len() + LEAST_ROWS {
-            return Ok(());
+        self.text_of(lines, rows).map_or(Ok(()), |text| self.write(text))
+    }
+
+    /// Returns the text that draws the lines, and notes how many are reserved; `None` if the terminal has too few rows.
+    /// Lines that were reserved once stay so, so that the program's text does not jump.
+    fn text_of(&mut self, lines: &[String], rows: u16) -> Option<String> {
+        let count = self.taken.map_or(0, |(count, _)| count).max(lines.len());
+        if usize::from(rows) < count + LEAST_ROWS {
+            return None;
         }
         let mut text = String::new();
-        let taken = Some((lines.len(), rows));
+        let taken = Some((count, rows));
         if self.taken != taken {
-            text += &take(lines.len(), rows, self.taken);
+            // For more lines, gives the old ones back and moves the text up as at first.
+            let before = self.taken.filter(|(old, _)| *old == count);
+            if let (None, Some((old, rows))) = (before, self.taken) {
+                text += &give_back(old, rows);
+            }
+            text += &take(count, rows, before);
             self.taken = taken;
         }
-        text += &frame(lines, rows);
-        self.write(text)
+        let mut padded = lines.to_vec();
+        padded.resize(count, String::new());
+        Some(text + &frame(&padded, rows))
     }
 
     /// Gives the lines back, and waits a moment until everything is shown.
@@ -103,6 +116,19 @@ fn give_back(count: usize, rows: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_new_flows_move_the_text_up_and_stay() {
+        let mut screen = Screen::default();
+        let mut text = |count: usize, rows| screen.text_of(&vec!["x".to_string(); count], rows);
+        assert!(text(2, 24).is_some_and(|text| text.starts_with("\n\n")));
+        let more = text(5, 24).expect("there is room");
+        assert!(more.starts_with(&(give_back(2, 24) + "\n\n\n\n\n")), "{more:?}");
+        // The five lines stay reserved, four of them empty.
+        let less = text(1, 24).expect("there is room");
+        assert_eq!(less.matches("\x1b[2K").count(), 5);
+        assert!(text(1, 8).is_none(), "the program needs its rows");
+    }
 
     #[test]
     fn the_program_keeps_its_lines() {

@@ -195,7 +195,12 @@ impl Compare {
 
     /// Returns the request that the options describe.
     fn request(&self) -> Result<CompareRequest, Error> {
-        let capacity = |text: &str| args::capacity(text).map_err(Error::Usage);
+        let capacity = |text: &str| match text.is_empty() {
+            true => Err(Error::Usage(
+                "--trace: a link is missing beside a comma; write --trace 12Mbps,24Mbps".into(),
+            )),
+            false => args::capacity(text).map_err(Error::Usage),
+        };
         let traces = self.traces.iter().flat_map(|text| args::listed(text));
         let links = traces.map(capacity).collect::<Result<_, _>>()?;
         let reverse = self.reverse_trace.as_deref().map(capacity).transpose()?;

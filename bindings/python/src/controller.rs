@@ -357,7 +357,7 @@ fn recorded_value(object: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
     let class = object.get_type().name()?;
     let value = object.getattr(name).map_err(|_| {
         PyAttributeError::new_err(format!(
-            "records: {class} has no attribute {name!r}; set it in start()"
+            "records: {class} has no attribute '{name}'; set it in start()"
         ))
     })?;
     if value.is_none() {

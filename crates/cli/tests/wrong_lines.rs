@@ -7,7 +7,7 @@ use common::{Folder, paceline};
 /// A command line, and the words that its message must have.
 type Line = (&'static [&'static str], &'static [&'static str]);
 
-const LINES: [Line; 51] = [
+const LINES: [Line; 55] = [
     // Schemes.
     (&["compare", "--schemes", "cubic bbr"], &["separated by commas"]),
     (&["compare", "--schemes", "Cubic"], &["did you mean `cubic`?"]),

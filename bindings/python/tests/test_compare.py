@@ -181,7 +181,7 @@ def test_lists_of_rtts_and_buffers_are_a_sweep():
         "12Mbps", "cubic", duration="1s", rtt=["20ms", 0.05], buffer=[250, "2bdp"], runs=1, bin="100ms"
     )
     assert list(zip(swept["rtt"], swept["buffer"])) == [
-        ("20ms", "250"), ("20ms", "2bdp"), ("50ms", "250"), ("50ms", "2bdp"),
+        ("20ms", "250p"), ("20ms", "2bdp"), ("50ms", "250p"), ("50ms", "2bdp"),
     ]
     assert len(swept.summary) == 4
     assert "RTT 50ms, buffer 2bdp" in swept.page()

@@ -77,7 +77,10 @@ fn figures_of_a_scenario_are_made_again_from_its_json() {
     for (runs, out) in [("1", folder.path("one")), ("3", folder.path("three"))] {
         done(&["run", &file, "--runs", runs, "-q", "-o", &out]);
         let result = format!("{out}/run.json");
-        assert_eq!(done(&["plot", &result, "--list"]), "link narrow\ntradeoff\nflows\n");
+        assert_eq!(
+            done(&["plot", &result, "--list"]),
+            "link narrow\ntradeoff\nflows\nstate cubic\nstate abc\n"
+        );
         for name in ["link narrow", "tradeoff", "flows"] {
             let png = folder.path("fig.png");
             done(&["plot", &result, "--figure", name, "-o", &png, "--dpi", "50"]);
@@ -87,9 +90,17 @@ fn figures_of_a_scenario_are_made_again_from_its_json() {
     }
     // The printed JSON is as good as that of the folder.
     let result = folder.write("bare.json", done(&["run", &file, "--json"]).as_bytes());
-    assert_eq!(done(&["plot", &result, "--list"]), "link narrow\ntradeoff\nflows\n");
+    assert_eq!(
+        done(&["plot", &result, "--list"]),
+        "link narrow\ntradeoff\nflows\nstate cubic\nstate abc\n"
+    );
     let wrong = ["plot", &result, "--figure", "series", "-o", &folder.path("f.svg")];
-    fails(&wrong, &["there is no figure `series`; there are link narrow, tradeoff, flows"]);
+    fails(
+        &wrong,
+        &[
+            "there is no figure `series`; there are link narrow, tradeoff, flows, state cubic, state abc",
+        ],
+    );
     let pdf = folder.path("link.pdf");
     done(&["run", &file, "-o", &pdf]);
     assert!(std::fs::read(&pdf).expect("a PDF file").starts_with(b"%PDF-"));
@@ -224,21 +235,24 @@ fn a_sweep_is_one_table_and_one_figure() {
     let json: Value = serde_json::from_slice(&std::fs::read(&result).expect("JSON")).expect("JSON");
     let summary = json["summary"].as_array().expect("rows");
     assert_eq!((summary.len(), &summary[7]["rtt"]), (8, &"50ms".into()));
-    assert_eq!((&summary[7]["buffer"], &json["ratios"][0]["rtt"]), (&"250".into(), &"20ms".into()));
+    assert_eq!(
+        (&summary[7]["buffer"], &json["ratios"][0]["rtt"]),
+        (&"250p".into(), &"20ms".into())
+    );
     let names = done(&["plot", &result, "--list"]);
     let series = "series 12Mbps, RTT 20ms, buffer 0.5bdp";
     assert!(names.starts_with(&format!("sweep\ntradeoff\n{series}\n")), "{names}");
     let svg = folder.path("sweep.svg");
     done(&["plot", &result, "-o", &svg]);
     let text = std::fs::read_to_string(&svg).expect("an SVG file");
-    for part in [">20ms<", ">50ms<", ">buffer 0.5bdp<", ">buffer 250<", ">Utilisation (%)<"] {
+    for part in [">20ms<", ">50ms<", ">buffer 0.5bdp<", ">buffer 250p<", ">Utilisation (%)<"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     done(&["plot", &result, "--figure", series, "-o", &svg]);
     let page = std::fs::read_to_string(format!("{out}/compare.html")).expect("a page");
     assert!(page.contains("Values on the horizontal axis have equal distances"), "{page}");
     assert!(
-        std::path::Path::new(&format!("{out}/timeseries-12Mbps--RTT-50ms--buffer-250.svg"))
+        std::path::Path::new(&format!("{out}/timeseries-12Mbps--RTT-50ms--buffer-250p.svg"))
             .is_file()
     );
     // A list of one value gives what the value gives.
@@ -248,7 +262,7 @@ fn a_sweep_is_one_table_and_one_figure() {
     let alone = &one["runs"][0]["digest"];
     let runs = json["runs"].as_array().expect("rows");
     let is_same =
-        |run: &&Value| run["rtt"] == "50ms" && run["buffer"] == "250" && run["scheme"] == "cubic";
+        |run: &&Value| run["rtt"] == "50ms" && run["buffer"] == "250p" && run["scheme"] == "cubic";
     assert_eq!(&runs.iter().find(is_same).expect("the setting")["digest"], alone);
     let links = ["compare", "--trace", "24Mbps,lte-driving", "--runs", "1", "--duration", "1s"];
     let links = done(&[&links[..], &["--json", "-q"]].concat());

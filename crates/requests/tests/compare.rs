@@ -117,13 +117,16 @@ fn lists_of_rtts_and_buffers_are_settings_of_each_link() {
     };
     let mut runs = request.plan(&CompareLimits::default()).expect("a plan");
     assert_eq!(runs.jobs().len(), 2 * 2 * 2 * 3 * 2);
-    assert_eq!(runs.numbered_name(runs.jobs()[3]), "newreno on 4Mbps, RTT 20ms, buffer 250, run 1");
+    assert_eq!(
+        runs.numbered_name(runs.jobs()[3]),
+        "newreno on 4Mbps, RTT 20ms, buffer 250p, run 1"
+    );
     make_all(&mut runs);
     let rows = runs.rows();
     let settings: Vec<String> = rows.chunks(6).map(|of_setting| of_setting[0].link()).collect();
     assert_eq!(settings.len(), 8);
     assert_eq!(settings[0], "4Mbps, RTT 20ms, buffer 0.5bdp");
-    assert_eq!(settings[7], "8Mbps, RTT 50ms, buffer 250");
+    assert_eq!(settings[7], "8Mbps, RTT 50ms, buffer 250p");
     for of_setting in rows.chunks(6) {
         assert!(of_setting.iter().all(|row| row.is_on_link_of(&of_setting[0])));
     }

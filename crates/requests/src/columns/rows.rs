@@ -295,7 +295,7 @@ columns! {
         #[serde(skip_serializing_if = "Option::is_none")]
         rtt: Option<String> = "text", "Round-trip propagation delay, if `--rtt` or `--buffer` is a list", compare _run => None;
         #[serde(skip_serializing_if = "Option::is_none")]
-        buffer: Option<String> = "text", "Limit of the link's queue as written, if `--rtt` or `--buffer` is a list",
+        buffer: Option<String> = "text", "Limit of the link's queue (`250p`: packets), if `--rtt` or `--buffer` is a list",
             compare _run => None;
         scheme: String = "text", "The scheme as written", compare of => of.scheme.clone();
         run: u32 = "number", "Number of the run, from 1; run 1 has the seed as given and starts at 0",

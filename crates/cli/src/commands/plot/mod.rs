@@ -25,7 +25,7 @@ const LARGEST: u64 = 1 << 30;
 #[command(after_help = "\
 Figures of `compare`: sweep, with several RTTs or buffers; tradeoff; bars, with several traces;
 series, with `compare -o DIR`.
-Figures of `run`: link NAME, for each link; tradeoff; flows; state NAME, inner values of a flow's controller.
+Figures of `run`: link NAME, for each link; tradeoff; flows; state NAME, inner values of a flow.
 
 Examples:
   paceline compare -o results

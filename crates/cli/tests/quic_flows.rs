@@ -55,6 +55,7 @@ fn packets_and_logs_of_quic_stacks_are_written() {
     let (names, packets) = read(&file);
     assert_eq!(names.len(), 4, "{names:?}");
     assert!(packets.is_sorted_by_key(|packet| packet.nanos));
+    assert!(packets.iter().all(|packet| packet.bytes.len() == packet.length), "cut packets");
     let of = |name: &str, flags: u32| -> Vec<&Packet> {
         let at = names.iter().position(|known| known == name).expect("an interface");
         packets.iter().filter(|packet| packet.interface == at && packet.flags == flags).collect()

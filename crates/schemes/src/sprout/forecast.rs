@@ -86,7 +86,7 @@ impl Tables {
         for ((table, count), near) in self.cumulative.iter().zip(&mut counts).zip(near) {
             let suffices = |count: usize| weigh(p, &table[count]) >= share;
             let near = usize::from(*near);
-            let expected = if near_least > 0 { near * least / near_least } else { near };
+            let expected = (near * least).checked_div(near_least).unwrap_or(near);
             // A later tick's cumulative count is never smaller.
             least = smallest(suffices, (least, table.len() - 1), expected);
             (near_least, *count) = (near, least as u16);

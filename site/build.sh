@@ -13,11 +13,6 @@ fi
 ${CARGO:-cargo} build --locked -p paceline-web --profile "$profile" --target wasm32-unknown-unknown
 built=$([ "$profile" = dev ] && echo debug || echo "$profile")
 wasm=$target/wasm32-unknown-unknown/$built/paceline_web.wasm
-if [ "$profile" != dev ]; then
-  smaller=${wasm%.wasm}.opt.wasm
-  [ "$smaller" -nt "$wasm" ] || site/wasm-opt.sh "$wasm" "$smaller"
-  wasm=$smaller
-fi
 cmp -s "$wasm" site/src/paceline.wasm || cp "$wasm" site/src/paceline.wasm
 # The documents: those of the tree, with the whole documents in place of their summaries.
 documents=site/public/docs

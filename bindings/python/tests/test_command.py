@@ -81,7 +81,7 @@ def test_a_scenario_names_a_class_and_its_variables_are_series(run, tmp_path):
         ("./mine.py:Nobody", 2, ["there is no controller Nobody in ./mine.py; it has Forty, Broken"]),
         ("./wrong.py", 2, ["wrong.py, line 1: SyntaxError"]),
         ("./fails.py", 2, ["fails.py, line 2, in <module>: ModuleNotFoundError"]),
-        ("./lacks.py", 1, ["records: Lacks has no attribute 'x'"]),
+        ("./lacks.py", 2, ["records: Lacks has no attribute 'x'"]),
         ("nowhere:Mine", 2, ["nowhere: Python has no such module here"]),
         ("./mine.py:Forty+codl", 2, ["codl"]),
     ],

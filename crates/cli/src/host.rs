@@ -10,7 +10,7 @@ use paceline_sim::Names;
 /// [`run_in`](crate::run_in).
 #[derive(Clone)]
 pub struct Host {
-    /// Schemes, queues and hosts that the command knows; begin with [`names()`](crate::names).
+    /// Schemes, queues and hosts that the command knows; begin with [`names()`](crate::names()).
     pub names: Names,
     /// The command line, beginning with the program's name.
     pub arguments: Vec<OsString>,

@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn remedies_are_for_options_words_and_commands_that_are_not_there() {
-        let cli = Cli::command();
+        let mut cli = Cli::command();
+        cli.build();
         let mut seen = std::collections::BTreeSet::new();
         for NoOption { command, options, .. } in OPTIONS {
             let found = find(&cli, command);

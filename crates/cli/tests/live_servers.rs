@@ -65,7 +65,7 @@ fn a_link_has_delay_and_loss_of_its_own() {
             $P link --up 12Mbps --down 12Mbps $way 100% -q -- \
             sh -c 'ping -n -i 0.02 -c 3 -W 1 $PACELINE_BASE | grep -c ttl'\n\
         done\n\
-        $P link --up 12Mbps --down 12Mbps --loss 1 --up-loss 0 --down-loss 0% -q -- \
+        $P link --up 12Mbps --down 12Mbps --loss 100% --up-loss 0 --down-loss 0% -q -- \
             sh -c 'ping -n -c 1 -W 20 $PACELINE_BASE | grep -c ttl'"
         .replace("ping -n -i 0.02 -c 5 -W 20 $PACELINE_BASE", "sh -c 'ping -n -i 0.02 -c 5 -W 20 $PACELINE_BASE | grep -o time=.*'");
     let test = "a_link_has_delay_and_loss_of_its_own";

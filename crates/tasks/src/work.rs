@@ -200,11 +200,7 @@ mod tests {
                 changed.notify_all();
                 let wait = changed.wait_timeout_while(count, Duration::from_secs(60), |n| *n < 2);
                 let (count, _) = wait.map_err(|error| error.to_string())?;
-                if *count < 2 {
-                    Err("no other one began".into())
-                } else {
-                    Ok(Record::default())
-                }
+                if *count < 2 { Err("no other one began".into()) } else { Ok(Record::default()) }
             })
         };
         let store = Store::disabled();

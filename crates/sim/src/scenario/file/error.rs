@@ -99,7 +99,10 @@ fn help(message: &str, written: Option<&str>) -> Option<String> {
     if message == "missing field `duration`" {
         return Some("say first how long it runs: duration = \"60s\"".into());
     }
-    let (found, expected) = message.strip_prefix("invalid type: ")?.rsplit_once(", expected ")?;
+    let rest = message
+        .strip_prefix("invalid type: ")
+        .or_else(|| message.strip_prefix("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
     remedies::of_type(found, expected)
 }
 

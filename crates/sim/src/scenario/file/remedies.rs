@@ -2,7 +2,7 @@
 
 /// Keys that a section does not have, and what to write instead.
 pub(super) struct Remedy {
-    /// The section, as in [`super::keys`].
+    /// The section, as in [`super::keys()`].
     section: &'static str,
     /// Keys with this remedy.
     keys: &'static [&'static str],

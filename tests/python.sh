@@ -67,7 +67,7 @@ build_portable() {
       }
     }
     PATH=$environment/bin:$PATH build "$1" "$2" --zig --compatibility manylinux2014 --target "$machine-unknown-linux-gnu"
-    shown=$("$environment/bin/auditwheel" show "$2"/*manylinux2014_"$machine".whl)
+    shown=$("$environment/bin/auditwheel" show "$2"/*manylinux2014_"$machine"*.whl)
     case $shown in
     *"\"manylinux_2_17_$machine\""* | *"\"manylinux2014_$machine\""*) ;;
     *)

@@ -7,7 +7,7 @@ use crate::findings::Exhibit;
 use crate::judged::{BoundResult, ClaimResult};
 use crate::markdown::notes;
 use crate::run::Reproduction;
-use crate::summary::{plot, says_and_bound};
+use crate::summary::{OPPOSITE, plot, says_and_bound};
 use crate::verdict::Verdict;
 
 /// Returns the page of a reproduction as one HTML file. `facts` are names and values for the
@@ -175,9 +175,11 @@ fn checks(judged: &ClaimResult) -> Table {
     let rows = judged.checks.iter().flat_map(|check| {
         let row = |what: String, held: &BoundResult| row(&check.source, what, held);
         let stated = |mark| row(format!("{} ({mark})", check.what), &check.stated);
+        let opposite = if check.is_opposite() { OPPOSITE } else { "" };
+        let present = |now| row(format!("{}{opposite}", check.what), now);
         match (&check.now, check.was_changed()) {
-            (Some(now), false) => vec![row(check.what.clone(), now)],
-            (Some(now), true) => vec![row(check.what.clone(), now), stated("stated in advance")],
+            (Some(now), false) => vec![present(now)],
+            (Some(now), true) => vec![present(now), stated("stated in advance")],
             (None, _) => vec![stated("stated in advance, withdrawn")],
         }
     });

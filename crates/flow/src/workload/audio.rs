@@ -47,6 +47,7 @@ impl Audio {
             key_gap: Span::ZERO,
             small_below: Rate::ZERO,
             queue: LONGEST_WAIT,
+            overshoot_window: Span::ZERO,
         }
     }
 }

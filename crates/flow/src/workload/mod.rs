@@ -1,6 +1,7 @@
 //! The data that the application has to send, and when.
 
 mod audio;
+mod overshoot;
 mod video;
 
 use paceline_cc::{Rate, Setup, Span, Stream, Time};

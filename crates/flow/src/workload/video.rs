@@ -4,6 +4,8 @@ use std::ops::Sub;
 
 use paceline_cc::{Rate, Span, Stream, Time};
 
+use super::overshoot::Overshoot;
+
 /// A video's encoder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
@@ -34,6 +36,9 @@ pub struct Video {
     /// Longest wait: a frame is left out if the waiting data would take longer than this at the
     /// encoder's rate.
     pub queue: Span,
+    /// Time over which the encoder averages by how much its frames overshoot its rate. It divides the rate by this
+    /// overshoot. Zero for an encoder that takes all of the rate.
+    pub overshoot_window: Span,
 }
 
 impl Default for Video {
@@ -54,6 +59,8 @@ impl Default for Video {
             key_gap: Span::from_millis(300),
             small_below: Rate::from_bps(150_000),
             queue: Span::from_millis(200),
+            // libwebrtc's `encoder_bitrate_adjuster.h`, kWindowSize.
+            overshoot_window: Span::from_secs(3),
         }
     }
 }
@@ -106,9 +113,12 @@ const SIZE_CHANGE_HYSTERESIS: f64 = 1.5;
 #[derive(Debug)]
 pub(super) struct Encoder {
     video: Video,
-    /// The offered rate, and the encoder's rate, which follows it, both in bits per second.
+    /// The offered rate, and the encoder's rate, which follows it after the division by the overshoot, both in bits
+    /// per second.
     target: f64,
     rate: Option<f64>,
+    /// By how much the frames overshoot the offered rate.
+    overshoot: Overshoot,
     /// Number of frames until the next key frame.
     until_key: u32,
     /// Index of the last key frame in `frames`.
@@ -139,6 +149,7 @@ impl Encoder {
             video: video.clone(),
             target: 0.0,
             rate: None,
+            overshoot: Overshoot::new(video.overshoot_window),
             until_key: 0,
             last_key: 0,
             lost_end: 0,
@@ -174,12 +185,14 @@ impl Encoder {
     /// Makes the frame that is due while `left` bytes wait. Returns the bytes that wait then.
     pub(super) fn frame(&mut self, at: Time, left: u64, random: &mut Stream) -> u64 {
         let video = &self.video;
-        let target = self.target.max(video.min.as_bps() as f64).min(video.max.as_bps() as f64);
+        let least = video.min.as_bps() as f64;
+        let target = self.target.max(least).min(video.max.as_bps() as f64);
+        let divided = (target / self.overshoot.factor(at)).max(least.min(target));
         let gap = 1.0 / video.fps;
-        let falls = self.rate.is_some_and(|rate| target < rate);
+        let falls = self.rate.is_some_and(|rate| divided < rate);
         let lag = if falls { video.fall_lag } else { video.lag };
         let follows = gap / (gap + lag.as_secs_f64());
-        let rate = self.rate.map_or(target, |rate| rate + follows * (target - rate));
+        let rate = self.rate.map_or(divided, |rate| rate + follows * (divided - rate));
         self.rate = Some(rate);
         let is_too_much = left as f64 * 8.0 > rate * video.queue.as_secs_f64();
         if self.is_left_out() || is_too_much {
@@ -190,6 +203,7 @@ impl Encoder {
         let is_key = self.changes_size(at, target) || self.has_turn() || self.is_asked_for(at);
         let size = mean * self.share(is_key) * self.deviation(random);
         let bytes = size.clamp(LEAST, 1e9) as u64;
+        self.overshoot.on_frame(at, bytes as f64 * 8.0, divided, gap);
         self.made += bytes;
         let first = self.segments;
         if is_key {
@@ -297,6 +311,11 @@ impl Encoder {
 mod tests {
     use super::*;
 
+    /// Returns the default video, with an encoder that takes all of the offered rate.
+    fn whole_rate() -> Video {
+        Video { overshoot_window: Span::ZERO, ..Video::default() }
+    }
+
     fn encoder(video: Video, target: f64) -> (Encoder, Stream) {
         let mut encoder = Encoder::new(&video);
         encoder.set_target(Rate::from_mbps(target), 0.0);
@@ -316,16 +335,27 @@ mod tests {
 
     #[test]
     fn frames_sum_up_to_the_target_within_bounds() {
+        let video = whole_rate();
         for (target, made) in [(1.0, 1.0), (50.0, 2.5), (0.01, 0.1)] {
-            let (mut encoder, mut random) = encoder(Video::default(), target);
+            let (mut encoder, mut random) = encoder(video.clone(), target);
             let share = rate(&mut encoder, &mut random, 100) / (made * 1e6);
             assert!((share - 1.0).abs() < 0.02, "{target}: {share}");
         }
     }
 
     #[test]
+    fn frames_of_differing_sizes_take_less_than_the_rate() {
+        // With frames of one size, only the first second and the key frame take less; the more sizes differ, the less.
+        for (noise, low, high) in [(0.0, 0.98, 1.0), (0.11, 0.95, 0.98), (0.25, 0.88, 0.95)] {
+            let (mut encoder, mut random) = encoder(Video { noise, ..Video::default() }, 1.0);
+            let share = rate(&mut encoder, &mut random, 100) / 1e6;
+            assert!((low..high).contains(&share), "{noise}: {share}");
+        }
+    }
+
+    #[test]
     fn the_encoder_lags() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 1.0);
         assert!((rate(&mut encoder, &mut random, 1) / 1e6 - 1.0).abs() < 0.01);
         encoder.set_target(Rate::from_mbps(2.0), 0.0);
@@ -338,7 +368,7 @@ mod tests {
 
     #[test]
     fn the_encoder_overshoots_for_half_a_second_after_a_fall() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 2.0);
         rate(&mut encoder, &mut random, 1);
         encoder.set_target(Rate::from_mbps(1.0), 0.0);
@@ -364,7 +394,7 @@ mod tests {
             lag: Span::ZERO,
             fall_lag: Span::ZERO,
             small_below: Rate::from_mbps(0.5),
-            ..Video::default()
+            ..whole_rate()
         };
         let (mut encoder, mut random) = encoder(video, 1.0);
         let mut keys = Vec::new();
@@ -405,7 +435,7 @@ mod tests {
 
     #[test]
     fn key_frames_are_larger_and_come_on_time() {
-        let video = Video { noise: 0.0, key_every: 10, ..Video::default() };
+        let video = Video { noise: 0.0, key_every: 10, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 1.0);
         let sizes: Vec<u64> =
             (0..30).map(|i| encoder.frame(Time::from_secs(i), 0, &mut random)).collect();
@@ -417,7 +447,7 @@ mod tests {
 
     #[test]
     fn too_long_a_queue_skips_frames() {
-        let (mut encoder, mut random) = encoder(Video::default(), 1.0);
+        let (mut encoder, mut random) = encoder(whole_rate(), 1.0);
         encoder.frame(Time::ZERO, 0, &mut random);
         // 200 ms at 1 Mbit/s are 25 000 bytes.
         assert_eq!(encoder.frame(Time::from_secs(1), 25_001, &mut random), 25_001);
@@ -427,7 +457,7 @@ mod tests {
 
     #[test]
     fn frames_know_their_segments() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 0.6);
         // Three frames of 2500 bytes in packets of 1500: 1500, 1000 + 500, 1500, 500 + 1000, 1500.
         for i in 0..3 {

@@ -57,7 +57,7 @@ impl PyRuleTable {
 
     /// Returns the table in its readable form.
     fn to_toml(&self) -> String {
-        Readable::of(&self.table.tree(), self.about.clone()).to_toml()
+        Readable::of_table(&self.table, self.about.clone()).to_toml()
     }
 
     /// Describes the begin of a connection with this table, in words.

@@ -96,6 +96,15 @@ pub fn parse(bytes: &[u8], extension: &str) -> Result<TableFile, Problem> {
     if readable.resolution > Span::ZERO {
         table = table.with_resolution(readable.resolution);
     }
+    if readable.timer > Span::ZERO {
+        // Published files and the kernel refuse this signal, and with it the timer.
+        if !table.tree().looks_at(Signal::AckGap) {
+            let problem = "timer: no box uses ack_gap, so that no rule is for a silent path: add it to the \
+                           axes of the first box, or leave out timer";
+            return Err(ReadableError::Syntax(problem.into()).into());
+        }
+        table = table.with_timer(readable.timer);
+    }
     Ok(TableFile { table, about: readable.about, dna })
 }
 
@@ -116,10 +125,7 @@ fn whole(tree: RuleTree) -> Result<RuleTable, Problem> {
 impl TableFile {
     /// Returns the readable form.
     pub fn readable(&self) -> Readable {
-        let mut readable = Readable::of(&self.table.tree(), self.about.clone());
-        if self.table.resolution() != RuleTable::EXACT {
-            readable.resolution = self.table.resolution();
-        }
+        let mut readable = Readable::of_table(&self.table, self.about.clone());
         readable.published = self.dna.others().iter().map(|byte| format!("{byte:02x}")).collect();
         readable
     }

@@ -4,6 +4,7 @@
 //! format = "paceline-remy 1"
 //! about = "one rule near the smallest RTT, one above"
 //! resolution = "1ms"            # of the senders' clocks; 10 ns without this line
+//! timer = "20ms"                # looks rules up without acknowledgements, too; not without this line
 //!
 //! [[box]]                       # the whole
 //! at = ""
@@ -31,7 +32,7 @@ use std::collections::BTreeMap;
 
 use paceline_cc::Span;
 use paceline_schemes::remy::{
-    Action, ActionBasis, Domain, MAX_DEPTH, Rule, RuleTree, SIGNALS, Signal,
+    Action, ActionBasis, Domain, MAX_DEPTH, Rule, RuleTable, RuleTree, SIGNALS, Signal,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -42,6 +43,8 @@ const FORMAT: &str = "paceline-remy 1";
 const MAX_BOXES: usize = 100_000;
 /// Maximum resolution of clocks.
 pub(crate) const MAX_RESOLUTION: Span = Span::from_secs(1);
+/// Bounds of the time after which rules on a timer are looked up.
+pub(crate) const TIMER_BOUNDS: (Span, Span) = (Span::from_millis(1), Span::from_secs(1));
 
 /// Why a text is not a readable table.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -78,8 +81,22 @@ pub struct Readable {
     pub about: String,
     /// Resolution of the clocks that it was trained for. 0, which is not written, stands for 10 ns:
     /// see `RuleTable::resolution`.
-    #[serde(default, skip_serializing_if = "span::is_zero", with = "span")]
+    #[serde(
+        default,
+        skip_serializing_if = "span::is_zero",
+        serialize_with = "span::write",
+        deserialize_with = "span::read_resolution"
+    )]
     pub resolution: Span,
+    /// Time without an acknowledgement after which senders look their rule up again. 0, which is not
+    /// written, stands for never: see `RuleTable::timer`.
+    #[serde(
+        default,
+        skip_serializing_if = "span::is_zero",
+        serialize_with = "span::write",
+        deserialize_with = "span::read_timer"
+    )]
+    pub timer: Span,
     /// Name of the quantity on which the rules act: see [`ActionBasis::name`]. Empty, which is not
     /// written, stands for `window`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -126,21 +143,30 @@ mod span {
         *span == Span::ZERO
     }
 
-    pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn write<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(span)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+    pub(super) fn read_resolution<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        read(from, "resolution", (Span::ZERO, super::MAX_RESOLUTION))
+    }
+
+    pub(super) fn read_timer<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        read(from, "timer", super::TIMER_BOUNDS)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(
+        from: D,
+        key: &str,
+        (least, most): (Span, Span),
+    ) -> Result<Span, D::Error> {
         let text = String::deserialize(from)?;
-        let span = Span::read(&text)
-            .map_err(|problem| D::Error::custom(format!("resolution = \"{text}\": {problem}")))?;
-        match span <= super::MAX_RESOLUTION {
-            true => Ok(span),
-            false => Err(D::Error::custom(format!(
-                "resolution = \"{text}\": the most is {}",
-                super::MAX_RESOLUTION
-            ))),
+        let fail = |problem: String| D::Error::custom(format!("{key} = \"{text}\": {problem}"));
+        let span = Span::read(&text).map_err(fail)?;
+        if span < least {
+            return Err(fail(format!("the least is {least}")));
         }
+        if span > most { Err(fail(format!("the most is {most}"))) } else { Ok(span) }
     }
 }
 
@@ -158,10 +184,20 @@ impl Readable {
             format: FORMAT.to_string(),
             about: about.into(),
             resolution: Span::ZERO,
+            timer: Span::ZERO,
             actions,
             published: String::new(),
             boxes,
         }
+    }
+
+    /// Returns the readable form of a table, with its resolution and its timer.
+    pub fn of_table(table: &RuleTable, about: impl Into<String>) -> Readable {
+        let resolution = match table.resolution() {
+            RuleTable::EXACT => Span::ZERO,
+            resolution => resolution,
+        };
+        Readable { resolution, timer: table.timer(), ..Readable::of(&table.tree(), about) }
     }
 
     /// Reads a table in TOML.
@@ -187,6 +223,9 @@ impl Readable {
             format!("format = {}\nabout = {}\n", quoted(&self.format), quoted(&self.about));
         if self.resolution > Span::ZERO {
             text += &format!("resolution = \"{}\"\n", self.resolution);
+        }
+        if self.timer > Span::ZERO {
+            text += &format!("timer = \"{}\"\n", self.timer);
         }
         if !self.actions.is_empty() {
             text += &format!("actions = {}\n", quoted(&self.actions));

@@ -64,7 +64,7 @@ pub fn question(
     specimens: &[Specimen],
     uses: bool,
 ) -> Result<String, EvaluatorError> {
-    let readable = |table: &RuleTable| Readable::of(&table.tree(), "").to_json().map_err(other);
+    let readable = |table: &RuleTable| Readable::of_table(table, "").to_json().map_err(other);
     let beside = specimens.first().and_then(|specimen| specimen.origin.beside.as_ref());
     let beside = match beside {
         Some((table, swapped)) => Some((readable(table)?, *swapped)),
@@ -128,8 +128,9 @@ fn other(problem: impl ToString) -> EvaluatorError {
 }
 
 fn read(text: &str) -> Result<Arc<RuleTable>, EvaluatorError> {
-    let tree = Readable::from_json(text).and_then(|readable| readable.tree()).map_err(other)?;
-    Ok(Arc::new(RuleTable::new(tree).map_err(other)?))
+    let readable = Readable::from_json(text).map_err(other)?;
+    let table = RuleTable::new(readable.tree().map_err(other)?).map_err(other)?;
+    Ok(Arc::new(table.with_timer(readable.timer)))
 }
 
 impl TrialBits {

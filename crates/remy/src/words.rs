@@ -1,5 +1,6 @@
 //! Describes a table in words.
 
+use paceline_cc::Span;
 use paceline_schemes::remy::{Action, ActionBasis, DOMAIN_END, Domain, Memory, RuleTable, Signal};
 
 use crate::network::PACKET;
@@ -76,6 +77,19 @@ pub fn domain(domain: &Domain) -> String {
         }
     }
     if parts.is_empty() { "everything".to_string() } else { parts.join(", ") }
+}
+
+/// Describes a table's timer; empty without one.
+pub fn timer(table: &RuleTable) -> String {
+    if table.timer() == Span::ZERO {
+        return String::new();
+    }
+    format!(
+        "Rules are on a timer: while packets are outstanding, they are looked up after each {} without an \
+         acknowledgement, with the time since the last one as ack_gap, and replace what the last \
+         acknowledgement did.",
+        table.timer()
+    )
 }
 
 /// Describes the rule with which a connection begins.

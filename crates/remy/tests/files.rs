@@ -2,6 +2,7 @@
 
 mod support;
 
+use paceline_cc::Span;
 use paceline_remy::{Dna, DnaError, Readable, load, parse};
 use paceline_schemes::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal};
 
@@ -121,6 +122,32 @@ fn readable_tables_survive_and_mistakes_are_told() {
     let resolution = |text: &str| error("about = ", &format!("resolution = \"{text}\"\nabout = "));
     assert!(resolution("1min").contains("the most is 1s"));
     assert!(resolution("fine").contains("resolution = \"fine\": "));
+    let timer = |text: &str| error("about = ", &format!("timer = \"{text}\"\nabout = "));
+    assert!(timer("1us").contains("timer = \"1us\": the least is 1ms"));
+    assert!(timer("1min").contains("the most is 1s"));
+    assert!(timer("20ms").contains("no box uses ack_gap"));
+}
+
+#[test]
+fn a_timer_survives_the_readable_forms_and_keeps_a_table_out_of_the_others() {
+    let silent = Domain::WHOLE.between(Signal::AckGap, 50.0, 1e6);
+    let rules = [
+        Rule { domain: silent, action: Action::of_rate(0.0, 1, 1.0, 0.0) },
+        Rule { domain: Domain::WHOLE, action: Action::of_rate(1.0, 4, 1.05, 0.0) },
+    ];
+    let timer = Span::from_millis(20);
+    let table = RuleTable::flat(rules).expect("a table").with_timer(timer);
+    let readable = Readable::of_table(&table, "about outages");
+    let toml = readable.to_toml();
+    assert!(toml.contains("\ntimer = \"20ms\"\n"), "{toml}");
+    let json = readable.to_json().expect("finite");
+    for (text, extension) in [(&toml, "toml"), (&json, "json")] {
+        let read = parse(text.as_bytes(), extension).expect("a table");
+        assert_eq!(read.table, table);
+        assert_eq!(read.readable().timer, timer);
+    }
+    assert_ne!(table.clone().with_timer(Span::ZERO), table);
+    assert!(paceline_remy::words::timer(&table).contains("after each 20ms without"));
 }
 
 #[test]

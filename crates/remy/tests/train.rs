@@ -139,6 +139,39 @@ fn a_table_carries_the_resolution_that_it_was_trained_with() {
     assert_eq!(resolution(&jitter), Span::from_millis(1));
 }
 
+/// A table whose rules are on a timer is trained as such, also after a stop.
+#[test]
+fn rules_on_a_timer_are_trained_and_go_on_with_it() {
+    let text = "duration = \"5s\"\n[networks]\ntraces = { model = \"lte-*\", draws = 4 }\n\
+                rtt = \"40ms\"\nsenders = 1\non = \"5s\"\noff = \"100ms\"\n\
+                [training]\nactions = \"rate\"\ntimer = \"20ms\"\n";
+    let folder = TemporaryFolder::new("timer");
+    let open = || {
+        let work = Arc::new(EvaluatorWork::default());
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
+        let opened = Folder::open(&folder.0).expect("a folder");
+        Trainer::open(&plan(text, 1), evaluator, work, opened).expect("a training").0
+    };
+    let mut whole = trainer(text, 1);
+    while !whole.is_done(2) {
+        whole.step(&|| false).expect("a step");
+    }
+    while !open().is_done(2) {
+        open().step(&|| false).expect("a step");
+    }
+    let file = paceline_remy::load(folder.0.join("table.toml")).expect("a table").table;
+    assert_eq!(&file, whole.table().as_ref());
+    assert_eq!(file.timer(), Span::from_millis(20));
+    // The rules are looked up without acknowledgements: other figures than without the timer.
+    let timeless = Arc::new(file.clone().with_timer(Span::ZERO));
+    let specification = Specification::parse(text).expect("a specification");
+    let uses = |table: &Arc<RuleTable>| -> u64 {
+        let score = evaluate(table, &specification, 77).expect("runs");
+        score.uses.iter().map(|one| one.count).sum()
+    };
+    assert_ne!(uses(&Arc::new(file)), uses(&timeless));
+}
+
 /// With an objective on the worst networks, training improves these, and its notes say so.
 #[test]
 fn tables_can_be_trained_for_the_worst_networks() {

@@ -145,9 +145,10 @@ impl<E: Evaluator> Trainer<E> {
             Some(tree) => settings.start_with(tree.clone()).map_err(|error| error.in_text(text))?,
         };
         let two = specification.trains_two();
-        let mut state = TrainingState::first(text, seed, &tree, two);
-        state.start = start.map(|_| Readable::of(&tree, ""));
-        let table = Arc::new(RuleTable::new(tree)?);
+        let table = RuleTable::new(tree)?.with_timer(settings.timer);
+        let mut state = TrainingState::first(text, seed, &table, two);
+        state.start = start.map(|_| Readable::of_table(&table, ""));
+        let table = Arc::new(table);
         let other = two.then(|| Arc::clone(&table));
         Ok(Trainer {
             evaluator,
@@ -254,7 +255,7 @@ impl<E: Evaluator> Trainer<E> {
             self.state.spent.candidates,
             self.state.specification
         );
-        let mut readable = Readable::of(&table.tree(), about);
+        let mut readable = Readable::of_table(table, about);
         readable.resolution = self.specification.resolution();
         readable
     }
@@ -349,7 +350,7 @@ impl<E: Evaluator> Trainer<E> {
         state.spent.wall_s += wall.elapsed().as_secs_f64();
         state.spent.candidates += done.candidates as u64;
         if let Some(table) = done.table {
-            state.table = Readable::of(&table.tree(), "");
+            state.table = Readable::of_table(&table, "");
             self.table = table;
             self.baseline = None;
         }

@@ -13,12 +13,15 @@
 //! generations_per_split = 1
 //! rules_at_once = 1
 //! max_rules = 100
+//! timer = "20ms"             # rules are looked up without acknowledgements, too
 //! ```
 
+use paceline_cc::{ParamValue, Span};
 use paceline_schemes::remy::{Action, ActionBasis, Domain, RuleTree, SIGNALS, Signal};
 use paceline_sim::scenario::RouterChoice;
 use serde::Deserialize;
 
+use crate::readable::TIMER_BOUNDS;
 use crate::spec::{Specification, SpecificationError};
 
 /// Maximum of `max_rules`.
@@ -151,6 +154,9 @@ pub struct Settings {
     pub least_gain: f64,
     /// True if progress is shown by a validation set, which training does not use.
     pub validate: bool,
+    /// Time without an acknowledgement after which senders look their rule up again; 0 for never:
+    /// see [`RuleTable::timer`](paceline_schemes::remy::RuleTable::timer).
+    pub timer: Span,
 }
 
 impl Settings {
@@ -175,6 +181,7 @@ impl Settings {
             prune: !thesis,
             least_gain: if thesis { 0.0 } else { 2e-4 },
             validate: true,
+            timer: Span::ZERO,
         }
     }
 
@@ -264,6 +271,7 @@ struct FileSettings {
     prune: Option<bool>,
     least_gain: Option<f64>,
     validate: Option<bool>,
+    timer: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -363,8 +371,26 @@ impl FileSettings {
             let problem = format!("{} is not from 0 to 1000000", settings.least_gain);
             return fail("training.least_gain", problem);
         }
+        if let Some(text) = &self.timer {
+            settings.timer = timer(text, &settings)?;
+        }
         Ok(settings)
     }
+}
+
+/// Reads the time after which rules on a timer are looked up.
+fn timer(text: &str, settings: &Settings) -> Result<Span, SpecificationError> {
+    let (least, most) = TIMER_BOUNDS;
+    let span = Span::read(text).or_else(|problem| fail("training.timer", problem))?;
+    if span < least || span > most {
+        return fail("training.timer", format!("{span} is not from {least} to {most}"));
+    }
+    if !settings.signals[Signal::AckGap.index()] {
+        let problem =
+            "rules on a timer are divided by ack_gap: add \"ack_gap\" to training.signals";
+        return fail("training.timer", problem);
+    }
+    Ok(span)
 }
 
 /// Returns the signals with these names.
@@ -455,6 +481,9 @@ mod tests {
             ("confirm = \"maybe\"", "line 2: training.confirm: `maybe` is none of"),
             ("procedure = \"magic\"", "unknown variant `magic`"),
             ("rule = 1", "unknown field `rule`"),
+            ("actions = \"rate\"\ntimer = \"2\"", "line 3: training.timer: a time needs a unit"),
+            ("actions = \"rate\"\ntimer = \"2s\"", "2s is not from 1ms to 1s"),
+            ("timer = \"20ms\"", "add \"ack_gap\" to training.signals"),
             ("actions = \"rates\"", "line 2: training.actions: `rates` is neither"),
             ("t = { least = 0.0, most = 9.0 }", "only actions on the rate have t"),
             ("actions = \"rate\"\nprocedure = \"thesis\"", "write procedure = \"racing\""),

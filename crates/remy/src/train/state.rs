@@ -1,6 +1,6 @@
 //! The state of a training between two steps, and its file.
 
-use paceline_schemes::remy::{RuleTable, RuleTree};
+use paceline_schemes::remy::RuleTable;
 use serde::{Deserialize, Serialize};
 
 use super::neighbours::Change;
@@ -110,7 +110,8 @@ pub struct TrainingState {
 /// Converts a readable table.
 fn table(readable: &Readable) -> Result<RuleTable, String> {
     let tree = readable.tree().map_err(|error| error.to_string())?;
-    RuleTable::new(tree).map_err(|error| error.to_string())
+    let table = RuleTable::new(tree).map_err(|error| error.to_string())?;
+    Ok(table.with_timer(readable.timer))
 }
 
 impl TrainingState {
@@ -119,15 +120,15 @@ impl TrainingState {
     pub(super) fn first(
         specification: &str,
         seed: u64,
-        tree: &RuleTree,
+        table: &RuleTable,
         two: bool,
     ) -> TrainingState {
         let partner = PartnerTable {
             first: false,
             generation: 0,
-            generations: vec![0; tree.rules()],
+            generations: vec![0; table.rules().len()],
             kept: None,
-            table: Readable::of(tree, ""),
+            table: Readable::of_table(table, ""),
         };
         TrainingState {
             format: FORMAT.to_string(),
@@ -137,11 +138,11 @@ impl TrainingState {
             generation: 0,
             draws: 0,
             phase: Phase::Choose,
-            generations: vec![0; tree.rules()],
+            generations: vec![0; table.rules().len()],
             score: 0.0,
             spent: TrainingCost::default(),
             kept: None,
-            table: Readable::of(tree, ""),
+            table: Readable::of_table(table, ""),
             start: None,
             validation: None,
             partner: two.then_some(partner),
@@ -255,7 +256,8 @@ mod tests {
     #[test]
     fn states_survive_a_file_and_broken_ones_are_errors() {
         let settings = Settings::of(Procedure::Racing);
-        let mut state = TrainingState::first("[networks]", 7, &settings.first(), true);
+        let first = RuleTable::new(settings.first()).expect("a table");
+        let mut state = TrainingState::first("[networks]", 7, &first, true);
         state.take_turns();
         state.phase = Phase::Improve { rules: vec![0], rounds: 1, change: None };
         state.score = 0.1 + 0.2;

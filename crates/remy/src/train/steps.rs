@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_cc::Stream;
-use paceline_schemes::remy::{Action, ActionBasis, RuleTable, Signal};
+use paceline_schemes::remy::{Action, ActionBasis, RuleTable, RuleTree, Signal};
 
 use super::divide::{cut, divided, prune};
 use super::memo::Memo;
@@ -13,6 +13,7 @@ use super::settings::{Confirm, Procedure};
 use super::state::{Phase, TrainingState};
 use super::{TrainError, Trainer};
 use crate::evaluate::{Evaluator, EvaluatorError};
+use crate::readable::Readable;
 use crate::spec::Specimen;
 
 /// Maximum number of times that all neighbours of a rule are tried in a generation.
@@ -70,6 +71,11 @@ impl<E: Evaluator> Trainer<E> {
             Phase::Aim => self.aim(),
             Phase::Split { rules } => self.split(rules, memo, stop),
         }
+    }
+
+    /// Returns the table of a tree, with the timer of this training.
+    fn table_of(&self, tree: RuleTree) -> Result<RuleTable, TrainError> {
+        Ok(RuleTable::new(tree)?.with_timer(self.settings.timer))
     }
 
     fn networks(&self, draws: u64) -> (Vec<Specimen>, u64) {
@@ -301,7 +307,7 @@ impl<E: Evaluator> Trainer<E> {
         let mut gain = 0.0;
         if let Some(kept) = &state.kept {
             let kept = kept.tree().map_err(|error| EvaluatorError::Other(error.to_string()))?;
-            let kept = Arc::new(RuleTable::new(kept)?);
+            let kept = Arc::new(self.table_of(kept)?);
             let before = self.race(memo, stop).scores(0, &kept, &now.specimens, &all)?;
             let before = self.objective().total(&before);
             gain = (now.total() - before) * per_draw;
@@ -321,10 +327,10 @@ impl<E: Evaluator> Trainer<E> {
             let went = prune(&mut tree, &mut used, &mut nothing);
             if went > 0 {
                 note += &format!("; {went} rules were never used and go");
-                table = Arc::new(RuleTable::new(tree)?);
+                table = Arc::new(self.table_of(tree)?);
             }
         }
-        state.kept = Some(crate::readable::Readable::of(&table.tree(), ""));
+        state.kept = Some(Readable::of_table(&table, ""));
         state.generation += 1;
         state.generations = vec![state.generation; table.rules().len()];
         let room = table.rules().len() < self.settings.max_rules;
@@ -377,7 +383,7 @@ impl<E: Evaluator> Trainer<E> {
             if let Some(leaf) = tree.leaf_mut(number) {
                 *leaf = divided(&rule, cuts);
             }
-            Ok(RuleTable::new(tree)?)
+            self.table_of(tree)
         };
         state.phase = if rules.is_empty() { Phase::Choose } else { Phase::Split { rules } };
         if self.settings.procedure == Procedure::Thesis {

@@ -240,6 +240,10 @@ impl World {
             if self.senders[sender].switch <= due {
                 self.switch(sender, tables, &periods[sender]);
             }
+            let place = &mut self.senders[sender];
+            if place.next_tick() <= due {
+                place.on_tick(due, &tables[place.table], uses);
+            }
             self.send(sender);
         }
     }
@@ -266,7 +270,7 @@ impl World {
     fn send(&mut self, number: usize) {
         let World { now, link, delay, line, senders, wakeups, counts, .. } = self;
         let sender = &mut senders[number];
-        let mut wake = sender.switch;
+        let mut wake = sender.switch.min(sender.next_tick());
         while sender.is_on && sender.has_window() {
             if sender.next_send() > *now {
                 wake = wake.min(sender.next_send());

@@ -2,7 +2,9 @@
 //! controller.
 
 use paceline_cc::{Span, Time};
-use paceline_schemes::remy::{Action, ActionBasis, Memory, Place, RemyParams, RuleTable, Tracker};
+use paceline_schemes::remy::{
+    Action, ActionBasis, Memory, Place, RemyParams, RuleTable, Ticker, Tracker,
+};
 
 /// Receives reports of rule uses.
 pub(super) trait RuleUses {
@@ -50,6 +52,7 @@ impl<'a> FollowedTable<'a> {
 #[derive(Clone)]
 struct Connection {
     tracker: Tracker,
+    ticker: Ticker,
     place: Place,
     /// Window in packets, and its value before the acknowledgements of this instant.
     window: u32,
@@ -71,6 +74,7 @@ impl Connection {
     fn unbegun(resolution: Span, table: &RuleTable) -> Connection {
         Connection {
             tracker: Tracker::new(resolution).with_rate(table.follows_rate()),
+            ticker: Ticker::new(table.timer()),
             place: Place::default(),
             window: 0,
             before: 0,
@@ -177,6 +181,7 @@ impl FastSender {
         if number >= self.first {
             let ahead = (number + 1).saturating_sub(self.acked);
             connection.tracker.on_ack(sent, now, ahead);
+            connection.ticker.on_ack(now);
             self.acked = self.acked.max(number + 1);
         }
         if connection.at == now {
@@ -185,6 +190,34 @@ impl FastSender {
         } else {
             (connection.at, connection.before) = (now, connection.window);
         }
+        match followed.counted {
+            true => connection.follow(followed, uses),
+            false => connection.follow(followed, &mut ()),
+        }
+    }
+
+    /// Returns when the rule is next looked up without an acknowledgement.
+    #[inline(always)]
+    pub(super) fn next_tick(&self) -> Time {
+        self.connection.ticker.next()
+    }
+
+    /// Looks the rule up without an acknowledgement, if packets are outstanding.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_tick(
+        &mut self,
+        now: Time,
+        followed: &FollowedTable<'_>,
+        uses: &mut impl RuleUses,
+    ) {
+        let connection = &mut self.connection;
+        let silence = connection.ticker.on_tick(now);
+        if self.next == self.acked {
+            return;
+        }
+        connection.tracker.on_silence(silence);
+        connection.window = connection.before;
         match followed.counted {
             true => connection.follow(followed, uses),
             false => connection.follow(followed, &mut ()),

@@ -115,7 +115,11 @@ fn random_table(random: &mut Stream) -> RuleTable {
     } else if rules.is_empty() {
         return first_rule();
     }
-    RuleTable::flat(rules).expect("a table")
+    let timer = match random.chance(0.5) {
+        true => Span::from_nanos(1_000_000 + random.below(60_000_000)),
+        false => Span::ZERO,
+    };
+    RuleTable::flat(rules).expect("a table").with_timer(timer)
 }
 
 /// Returns a built-in table, the first rule, or a random table.
@@ -265,6 +269,7 @@ fn what_does_not_fit_is_left_to_the_general_world() {
 fn random_networks_give_the_figures_of_the_general_world_to_the_bit() {
     let mut random = Stream::new(1, "networks of both worlds");
     let (mut taken, mut fell_back, mut given_up, mut dropped, mut held) = (0, 0, 0, 0, 0);
+    let mut timed = 0;
     for draw in 0..600 {
         let mut network = some_network(&mut random);
         let table = some_table(&mut random);
@@ -292,11 +297,52 @@ fn random_networks_give_the_figures_of_the_general_world_to_the_bit() {
         assert_eq!(fast.1, general.1, "{about}");
         taken += 1;
         given_up += u32::from(fast.0.senders.is_none());
+        timed += u32::from(table.timer() > Span::ZERO);
         held += u32::from(network.jitter + network.ack_slot > Span::ZERO);
         dropped += u32::from(network.buffer != BufferSize::Unlimited);
     }
     assert!(taken >= 580, "only {taken} of 600 networks were run by the specialised world");
     let counts = (given_up, dropped, held);
     assert!(given_up >= 5 && dropped >= 100 && held >= 100, "given up, limited, held: {counts:?}");
+    assert!(timed >= 40, "only {timed} of the tables had rules on a timer");
     assert_eq!(taken + fell_back, 600);
+}
+
+/// A link that carries a packet each millisecond, and from 2 s to 4 s nothing.
+fn interrupted() -> Capacity {
+    let entries = (1..=6000).filter(|at| !(2001..=4000).contains(at)).collect();
+    Capacity::trace(Trace::new("interrupted", entries).expect("a trace"))
+}
+
+/// Without a timer a sender fills its window during an outage; a rule on a timer stops it.
+#[test]
+fn a_rule_on_a_timer_acts_during_an_outage() {
+    let silent = Domain::WHOLE.between(Signal::AckGap, 50.0, 1e6);
+    let rules = [
+        Rule { domain: silent, action: Action::of_rate(0.0, 1, 1.0, 0.0) },
+        Rule { domain: Domain::WHOLE, action: Action::of_rate(10.0, 4, 1.05, 0.0) },
+    ];
+    let always = RuleTable::flat(rules).expect("a table");
+    let timed = Arc::new(always.clone().with_timer(Span::from_millis(20)));
+    let network = Network::new(Rate::from_mbps(1.0), Span::from_millis(100)).with(|network| {
+        network.link = interrupted();
+        network.senders = 1;
+        (network.on, network.off) = (On::Time(Amount::Fixed(1e6)), Amount::Fixed(0.0));
+    });
+    let run = |table: &Arc<RuleTable>| {
+        let params = published(Span::ZERO);
+        let run = (Span::from_secs(6), 1);
+        let fast = fast(&network, (table, None), &params, run).expect("it fits");
+        let general = general(&network, (table, None), &params, run);
+        assert_eq!((bits(&fast.0), &fast.1), (bits(&general.0), &general.1));
+        let senders = fast.0.senders.expect("a whole run");
+        (senders[0].delay_ms, fast.1[0].count)
+    };
+    let (without, with) = (run(&Arc::new(always)), run(&timed));
+    // Without a timer hundreds of packets more enter the queue of a link that stands still for 2 s, up
+    // to ten round trips of them, and wait there. On a timer those of the round trip that was under
+    // way do, and of the first 60 ms of silence.
+    assert!(with.0 < 0.6 * without.0, "{with:?} {without:?}");
+    // It is looked up in the silence: about 2000 ms / 20 ms times.
+    assert!((80..=110).contains(&with.1) && without.1 <= 2, "{with:?} {without:?}");
 }

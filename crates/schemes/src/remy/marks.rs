@@ -37,6 +37,10 @@ impl Controller for MarkedRemySender {
         self.sender.on_feedback(feedback);
     }
 
+    fn on_timer(&mut self, now: Time) {
+        self.sender.on_timer(now);
+    }
+
     fn plan(&self) -> Plan {
         self.sender.plan().ecn(ACCELERATE)
     }

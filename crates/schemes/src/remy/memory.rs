@@ -37,7 +37,8 @@ pub enum Signal {
     /// The delivery rate divided by its average over eight times as long: above 1 while the
     /// capacity, or the sender's share of it, grows.
     RateTrend,
-    /// The latest time between acknowledgements, in ms: large at the end of an outage.
+    /// The latest time between acknowledgements, in ms: large at the end of an outage. With rules on
+    /// a timer, during an outage, the time since the last acknowledgement.
     AckGap,
 }
 
@@ -256,6 +257,14 @@ impl Tracker {
         *trend = rtt / rate.average_rtt;
         *rate_trend = rate.rate / rate.slow_rate;
         *ack_gap = gap;
+    }
+
+    /// Takes in that no acknowledgement has come for `silence`, which becomes the value of
+    /// [`Signal::AckGap`] until the next one. Without [`Tracker::with_rate`] nothing changes.
+    pub fn on_silence(&mut self, silence: Span) {
+        if self.rate.is_some() {
+            self.memory.values[Signal::AckGap.index()] = millis(silence.as_nanos());
+        }
     }
 
     /// Takes in `packets` packets acknowledged with this mark of an ABC router (ABC paper, section

@@ -16,6 +16,11 @@
 //! rate and RTT. Their memory has five more numbers: the smallest RTT, the average queueing delay,
 //! the trends of the RTT and of the delivery rate, and the latest time between acknowledgements.
 //!
+//! A table may have its rules on a *timer*: when no acknowledgement comes for that long although
+//! packets are outstanding, the rule is looked up again, with the time since the last
+//! acknowledgement as that latest time, and once more after each further interval. It then acts on
+//! the window that the last acknowledgement found. So a sender may hold back during an outage.
+//!
 //! A table is chosen by name, or comes from a file where the program reads files. When a table is
 //! loaded, its rules are arranged as a grid, so that finding a rule takes equally few steps for
 //! each table.
@@ -71,6 +76,7 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod ticker;
 mod tree;
 mod walk;
 
@@ -83,6 +89,7 @@ pub use memory::{Memory, PUBLISHED_SIGNALS, SIGNALS, Signal, Tracker};
 pub use sender::{RemySender, RuleObserver};
 pub use table::{MAX_DEPTH, MAX_RULES, RuleTable, TableError};
 pub use tables::{NamedTable, ReadTable, RemyTables};
+pub use ticker::Ticker;
 pub use tree::{DOMAIN_END, Domain, Rule, RuleTree};
 
 use paceline_cc::{AckPolicy, Halves, Params, Setup, Span, TrafficClass};

@@ -11,6 +11,7 @@ use super::action::ActionBasis;
 use super::grid::Place;
 use super::memory::{Memory, Signal, Tracker};
 use super::table::RuleTable;
+use super::ticker::Ticker;
 use super::{Per, RemyParams};
 
 /// Receives each use of a rule by senders: for training, and to show which rules matter.
@@ -26,6 +27,7 @@ pub struct RemySender {
     table: Arc<RuleTable>,
     observer: Option<Arc<dyn RuleObserver>>,
     tracker: Tracker,
+    ticker: Ticker,
     place: Place,
     per: Per,
     as_published: bool,
@@ -41,7 +43,8 @@ pub struct RemySender {
     /// One more than the newest number sent, and than the newest number acknowledged; `None` before
     /// the first packet.
     numbers: Option<PacketCounts>,
-    /// The window in bytes, in the driver's count of bytes in flight.
+    /// The driver's count of bytes in flight, and the window in terms of this count.
+    in_flight: u64,
     cwnd: u64,
 }
 
@@ -65,6 +68,7 @@ impl RemySender {
     pub fn new(params: &RemyParams, table: Arc<RuleTable>, setup: &Setup) -> RemySender {
         let mut sender = RemySender {
             tracker: Tracker::new(params.resolution_with(&table)).with_rate(table.follows_rate()),
+            ticker: Ticker::new(table.timer()),
             table,
             observer: None,
             place: Place::default(),
@@ -77,6 +81,7 @@ impl RemySender {
             rule: usize::MAX,
             gap: Span::ZERO,
             numbers: None,
+            in_flight: 0,
             cwnd: 0,
         };
         sender.act();
@@ -158,10 +163,12 @@ impl RemySender {
             // Number of packets by which it is ahead of the newest one acknowledged before.
             let ahead = (fate.number + 1).saturating_sub(before);
             self.tracker.on_ack(fate.sent, feedback.now, ahead);
+            self.ticker.on_ack(feedback.now);
             if let Some(numbers) = &mut self.numbers {
                 numbers.acked = numbers.acked.max(fate.number + 1);
             }
             if self.per == Per::Packet {
+                self.before = self.window;
                 self.act();
             }
         }
@@ -175,6 +182,7 @@ impl Controller for RemySender {
 
     #[inline]
     fn on_send(&mut self, _now: Time, packet: &mut Outgoing) -> u64 {
+        self.in_flight = packet.in_flight + u64::from(packet.size);
         let sent = packet.number + 1;
         match &mut self.numbers {
             Some(numbers) => numbers.sent = sent,
@@ -214,11 +222,27 @@ impl Controller for RemySender {
             }
             self.act();
         }
-        self.cwnd = feedback.in_flight + self.allowance() * u64::from(self.mss);
+        self.in_flight = feedback.in_flight;
+        self.cwnd = self.in_flight + self.allowance() * u64::from(self.mss);
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if now < self.ticker.next() {
+            return;
+        }
+        let silence = self.ticker.on_tick(now);
+        if self.outstanding() == 0 {
+            // Nothing is expected: the silence says nothing about the path.
+            return;
+        }
+        self.tracker.on_silence(silence);
+        self.window = self.before;
+        self.act();
+        self.cwnd = self.in_flight + self.allowance() * u64::from(self.mss);
     }
 
     fn plan(&self) -> Plan {
-        Plan::window(self.cwnd).exact().spaced(self.gap)
+        Plan::window(self.cwnd).exact().spaced(self.gap).timer(self.ticker.next())
     }
 
     fn inspect(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -71,6 +71,7 @@ pub enum TableError {
 pub struct RuleTable {
     rules: Vec<Rule>,
     resolution: Span,
+    timer: Span,
     follows_rate: bool,
     /// The part that depends only on the boxes; tables that differ in their actions share it.
     shape: Arc<IndexedTree>,
@@ -115,7 +116,8 @@ impl RuleTable {
             first == ActionBasis::Rate || signals.any(|signal| tree.looks_at(signal));
         let index = Grid::new(&tree).map_or_else(|| Index::Walk(Walk::new(&tree)), Index::Grid);
         let shape = Arc::new(IndexedTree { tree, index });
-        Ok(RuleTable { rules, resolution: RuleTable::EXACT, follows_rate, shape })
+        let resolution = RuleTable::EXACT;
+        Ok(RuleTable { rules, resolution, timer: Span::ZERO, follows_rate, shape })
     }
 
     /// Makes a table from a list of rules, of which the first whose box contains the memory
@@ -156,6 +158,19 @@ impl RuleTable {
     /// exceed the minimum by at most this much for the minimum. [`RuleTable::EXACT`] by default.
     pub fn resolution(&self) -> Span {
         self.resolution
+    }
+
+    /// Returns the table with its rules on a timer: see [`RuleTable::timer`]. 0: without.
+    #[must_use]
+    pub fn with_timer(self, timer: Span) -> RuleTable {
+        RuleTable { timer, ..self }
+    }
+
+    /// Returns the time without an acknowledgement after which senders look their rule up again,
+    /// with [`Signal::AckGap`] as the time since the last one; 0 if only acknowledgements make them
+    /// look it up.
+    pub fn timer(&self) -> Span {
+        self.timer
     }
 
     /// Returns the rules, in the order of a walk through the tree.
@@ -219,11 +234,11 @@ impl RuleTable {
     }
 }
 
-/// Compares boxes, actions and resolutions.
+/// Compares boxes, actions, resolutions and timers.
 impl PartialEq for RuleTable {
     fn eq(&self, other: &RuleTable) -> bool {
         self.rules == other.rules
-            && self.resolution == other.resolution
+            && (self.resolution, self.timer) == (other.resolution, other.timer)
             && (Arc::ptr_eq(&self.shape, &other.shape) || self.tree() == other.tree())
     }
 }

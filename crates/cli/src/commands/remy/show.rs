@@ -98,6 +98,9 @@ impl Show {
                 table.resolution()
             );
         }
+        if table.timer() > Span::ZERO {
+            text += &format!("{}\n", words::timer(&table));
+        }
         let uses = self.trial.uses(&table)?;
         let total: u64 = uses.iter().map(|one| one.count).sum();
         let used = uses.iter().filter(|one| one.count > 0).count();
@@ -132,6 +135,9 @@ impl Show {
                 self.trial.text()
             ));
             page.paragraph(&words::beginning(&table));
+            if table.timer() > Span::ZERO {
+                page.paragraph(&words::timer(&table));
+            }
             rules_used(&mut page, &table, &uses);
             page.heading("Maps of actions");
             maps::add(&mut page, &self.table, &table, &uses);

@@ -226,9 +226,16 @@ fn simulations() {
     for line in seen.out.lines() {
         printed.document("remy train", &serde_json::from_str(line).expect("a line of JSON"));
     }
+    let out = folder.path("tuned");
+    let tune = ["remy", "tune", &on, "copa", "-o", &out, "--generations", "1", "--json"];
+    let seen = paceline(&tune);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    for line in seen.out.lines() {
+        printed.document("remy tune", &serde_json::from_str(line).expect("a line of JSON"));
+    }
     let medium = ["medium", "--stations", "2", "--duration", "1s", "--json"];
     printed.document("medium", &run(&medium));
-    let remy = ["remy eval", "remy eval --on", "remy list", "remy train"];
+    let remy = ["remy eval", "remy eval --on", "remy list", "remy train", "remy tune"];
     printed.all_of(&[&["compare", "run", "bench", "medium"][..], &remy].concat());
 }
 

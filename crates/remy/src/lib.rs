@@ -12,6 +12,7 @@ pub mod remote;
 pub mod score;
 pub mod spec;
 pub mod train;
+pub mod tune;
 pub mod usage;
 pub mod words;
 mod world;

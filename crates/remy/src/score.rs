@@ -200,6 +200,14 @@ pub fn run_within_reason(
     Ok(BoundedRun::whole(all_figures(network, duration, seed, &simulation)?, duration))
 }
 
+/// Returns the results of the senders of a run that was given up: none of their packets counts as
+/// arrived.
+pub(crate) fn flooded(network: &Network) -> Vec<SenderFigures> {
+    let own = network.own() as usize;
+    let nothing = |at| SenderFigures { other: at >= own, ..SenderFigures::STARVED };
+    (0..network.senders as usize).map(nothing).collect()
+}
+
 /// Returns the results of each sender of a run, with the completion times of flows of a given size.
 fn all_figures(
     network: &Network,

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::clock::CpuClock;
 use crate::evaluate::{self, Evaluator, EvaluatorError, TableRun, Trial};
-use crate::score::SenderFigures;
+use crate::score;
 use crate::spec::Specimen;
 
 /// Cost of an evaluator so far.
@@ -66,12 +66,7 @@ impl TrainingEvaluator {
         let clock = CpuClock::start();
         let TableRun { run, uses } = evaluate::run_table(table, specimen, uses, true)?;
         self.work.add(run.simulated.as_secs_f64(), clock.seconds());
-        let network = &specimen.network;
-        let senders = run.senders.unwrap_or_else(|| {
-            let own = network.own() as usize;
-            let nothing = |at| SenderFigures { other: at >= own, ..SenderFigures::STARVED };
-            (0..network.senders as usize).map(nothing).collect()
-        });
+        let senders = run.senders.unwrap_or_else(|| score::flooded(&specimen.network));
         Ok(Trial { senders, uses })
     }
 }

@@ -1,4 +1,4 @@
-//! The folder of a training: its files, and the order in which they are written, so that a kill at any
+//! The folder of a training, or of a tuning: its files, and the order in which they are written, so that a kill at any
 //! moment loses no decision.
 //!
 //! | file | what | written |
@@ -6,6 +6,7 @@
 //! | `specification.toml` | the specification | at the beginning |
 //! | `state.json` | all that the next step needs | after each step: written aside, synced, renamed |
 //! | `table.toml` | the table | as `state.json` |
+//! | `scheme.txt` | instead, of a tuning: the scheme | as `state.json` |
 //! | `others.toml` | the table of the other senders, if two are trained in turn | as `state.json` |
 //! | `log.jsonl` | a line for each step | before the state; later lines are cut off on resuming |
 //! | `step.jsonl` | scores of the step in progress | with each candidate |
@@ -17,13 +18,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paceline_schemes::remy::RuleTable;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::memo::Memo;
-use super::state::{Entry, TrainingState};
+use super::state::TrainingState;
 
 /// Maximum size of a state file in bytes: more than the largest table needs.
 const LARGEST: u64 = 256 << 20;
+/// What to do about a broken state.
+const REMEDY: &str =
+    "it cannot go on from here: use another folder, or remove this file to begin anew";
 
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
@@ -74,21 +80,32 @@ impl Folder {
     /// # Errors
     /// The state is invalid.
     pub(super) fn state(&self) -> Result<Option<(TrainingState, RuleTable)>, FolderError> {
+        let Some(text) = self.state_text()? else { return Ok(None) };
+        let path = self.file("state.json");
+        let state = TrainingState::read(&text);
+        state.map(Some).map_err(|problem| FolderError {
+            path,
+            problem: format!("{problem}; {REMEDY} (table.toml has the last table)"),
+        })
+    }
+
+    /// Returns the text of the saved state; `None` if nothing has begun here.
+    ///
+    /// # Errors
+    /// It cannot be read, or is too long.
+    pub(crate) fn state_text(&self) -> Result<Option<String>, FolderError> {
         let path = self.file("state.json");
         let fail = |problem: String| FolderError { path: path.clone(), problem };
-        let remedy = "the training cannot go on from here: train into another folder, or remove this \
-                      file to begin anew (table.toml has the last table)";
         match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(fail(error.to_string())),
             Ok(about) if about.len() > LARGEST => {
-                return Err(fail(format!("it has {} bytes; {remedy}", about.len())));
+                return Err(fail(format!("it has {} bytes; {REMEDY}", about.len())));
             }
             Ok(_) => {}
         }
         let text = fs::read(&path).map_err(|error| fail(error.to_string()))?;
-        let state = TrainingState::read(&String::from_utf8_lossy(&text));
-        state.map(Some).map_err(|problem| fail(format!("{problem}; {remedy}")))
+        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
     /// Replaces a file atomically: after a crash, either the old or the new file is there.
@@ -112,11 +129,11 @@ impl Folder {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(super) fn commit(
+    pub(crate) fn commit(
         &self,
-        state: &TrainingState,
-        tables: &[(&str, String)],
-        entry: &Entry,
+        state: &impl Serialize,
+        files: &[(&str, String)],
+        entry: &impl Serialize,
     ) -> Result<(), FolderError> {
         let log = self.file("log.jsonl");
         let append = || -> io::Result<()> {
@@ -124,36 +141,39 @@ impl Folder {
             file.write_all((serde_json::to_string(entry)? + "\n").as_bytes())
         };
         append().map_err(|error| FolderError { path: log.clone(), problem: error.to_string() })?;
-        self.save(state, tables)
+        self.save(state, files)
     }
 
-    /// Writes the state, and the tables under their file names.
+    /// Writes the state, and files under their names.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(super) fn save(
+    pub(crate) fn save(
         &self,
-        state: &TrainingState,
-        tables: &[(&str, String)],
+        state: &impl Serialize,
+        files: &[(&str, String)],
     ) -> Result<(), FolderError> {
         let text = serde_json::to_string(state).map_err(|error| FolderError {
             path: self.file("state.json"),
             problem: error.to_string(),
         })?;
         self.write("state.json", &text)?;
-        tables.iter().try_for_each(|(name, text)| self.write(name, text))
+        files.iter().try_for_each(|(name, text)| self.write(name, text))
     }
 
-    /// Returns the lines of the log up to a step. Removes later lines, of an unfinished step, from
-    /// the file.
+    /// Returns the first lines of the log that are `kept`. Removes later lines, of an unfinished step,
+    /// from the file.
     ///
     /// # Errors
     /// The log cannot be written.
-    pub(super) fn log_up_to(&self, step: u64) -> Result<Vec<Entry>, FolderError> {
+    pub(crate) fn log_while<E: DeserializeOwned>(
+        &self,
+        kept: impl Fn(&E) -> bool,
+    ) -> Result<Vec<E>, FolderError> {
         let text = fs::read(self.file("log.jsonl")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let entries = text.lines().map_while(|line| serde_json::from_str::<Entry>(line).ok());
-        let entries: Vec<Entry> = entries.take_while(|entry| entry.step <= step).collect();
+        let entries = text.lines().map_while(|line| serde_json::from_str::<E>(line).ok());
+        let entries: Vec<E> = entries.take_while(kept).collect();
         let kept: usize = text.lines().take(entries.len()).map(|line| line.len() + 1).sum();
         if kept != text.len() {
             self.write("log.jsonl", text.get(..kept).unwrap_or_default())?;
@@ -165,7 +185,7 @@ impl Folder {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn memo(&self, step: u64) -> Result<Memo, FolderError> {
+    pub(crate) fn memo(&self, step: u64) -> Result<Memo, FolderError> {
         let path = self.file("step.jsonl");
         let fail =
             |error: io::Error| FolderError { path: path.clone(), problem: error.to_string() };

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 /// Scores of one step's candidates, by the numbers of candidate and network.
-pub(super) struct Memo {
+pub(crate) struct Memo {
     step: u64,
     known: Mutex<KnownScores>,
 }
@@ -27,7 +27,7 @@ struct Line {
 
 impl Memo {
     /// Creates an empty memo of a step, which appends to `sink`.
-    pub(super) fn new(step: u64, sink: Option<Box<dyn Write + Send>>) -> Memo {
+    pub(crate) fn new(step: u64, sink: Option<Box<dyn Write + Send>>) -> Memo {
         Memo { step, known: Mutex::new(KnownScores { scores: BTreeMap::new(), sink }) }
     }
 

@@ -8,10 +8,10 @@
 mod divide;
 mod evaluator;
 mod folder;
-mod memo;
+pub(crate) mod memo;
 mod neighbours;
-mod race;
-mod sets;
+pub(crate) mod race;
+pub(crate) mod sets;
 mod settings;
 mod start;
 mod state;
@@ -201,7 +201,8 @@ impl<E: Evaluator> Trainer<E> {
                 (trainer.state, trainer.table) = (state, Arc::new(table));
             }
         }
-        let log = folder.log_up_to(trainer.state.step)?;
+        let step = trainer.state.step;
+        let log = folder.log_while(|entry: &Entry| entry.step <= step)?;
         folder.save(&trainer.state, &trainer.files())?;
         trainer.folder = Some(folder);
         Ok((trainer, log))

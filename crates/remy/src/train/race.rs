@@ -1,4 +1,5 @@
-//! Races candidates against the present table, on the same networks with the same seeds.
+//! Races candidates against the present table, or the present numbers of a scheme, on the same networks
+//! with the same seeds.
 //!
 //! All candidates run on a first part of the networks. A candidate continues while the differences
 //! per network do not show that it is worse than the present table or than the best candidate for
@@ -13,7 +14,8 @@ use rayon::prelude::*;
 
 use super::TrainError;
 use super::memo::Memo;
-use crate::evaluate::Evaluator;
+use super::settings::Confirm;
+use crate::evaluate::{Evaluator, EvaluatorError};
 use crate::spec::{Objective, Specimen};
 use crate::usage::{self, RuleUse};
 
@@ -24,12 +26,46 @@ const BEHIND: f64 = 1.0;
 /// A difference this low occurs only if some sender's packets never arrive.
 const RUIN: f64 = -1e6;
 
+/// Maximum number of best candidates per rule that are confirmed on newly drawn networks.
+const CONFIRMED: usize = 2;
+
+/// Scores what takes part in a race.
+pub(crate) trait Scorer: Sync {
+    /// What takes part: a table, or a scheme.
+    type Entrant: Sync;
+
+    /// Returns the score of an entrant on each of these networks.
+    fn scores(
+        &self,
+        entrant: &Self::Entrant,
+        specimens: &[Specimen],
+        objective: &Objective,
+    ) -> Result<Vec<f64>, EvaluatorError>;
+}
+
+/// Scores tables.
+pub(super) struct TableScorer<'a, E>(pub(super) &'a E);
+
+impl<E: Evaluator> Scorer for TableScorer<'_, E> {
+    type Entrant = Arc<RuleTable>;
+
+    fn scores(
+        &self,
+        table: &Arc<RuleTable>,
+        specimens: &[Specimen],
+        objective: &Objective,
+    ) -> Result<Vec<f64>, EvaluatorError> {
+        let trials = self.0.trials(table, specimens, false)?;
+        Ok(trials.iter().map(|trial| trial.score(objective)).collect())
+    }
+}
+
 /// The present table's results on the networks of a step.
-pub(super) struct Baseline {
+pub(crate) struct Baseline {
     /// The networks.
-    pub(super) specimens: Vec<Specimen>,
+    pub(crate) specimens: Vec<Specimen>,
     /// Contribution of each network's score: [`Objective::counted`] with the table's own threshold.
-    pub(super) scores: Vec<f64>,
+    pub(crate) scores: Vec<f64>,
     objective: Objective,
     threshold: Option<f64>,
     /// Uses of each rule on all networks.
@@ -51,8 +87,6 @@ impl Baseline {
     ) -> Result<Baseline, TrainError> {
         let trials = evaluator.trials(table, &specimens, true)?;
         let scores: Vec<f64> = trials.iter().map(|trial| trial.score(objective)).collect();
-        let threshold = objective.threshold(&scores);
-        let scores = scores.into_iter().map(|score| objective.counted(score, threshold)).collect();
         // Each connection starts with the rule for the empty memory, whose use is not reported.
         let first = table.rule_for(&Memory::default());
         let used = |uses: &[RuleUse]| -> Vec<bool> {
@@ -61,13 +95,26 @@ impl Baseline {
         };
         let used = trials.iter().map(|trial| used(&trial.uses)).collect();
         let uses = usage::join(trials.into_iter().map(|trial| trial.uses));
+        let baseline = Baseline::of_scores(objective, specimens, scores, seed);
+        Ok(Baseline { uses, used, ..baseline })
+    }
+
+    /// Returns the results of an entrant without rules: every change of it matters on all networks.
+    pub(crate) fn of_scores(
+        objective: &Objective,
+        specimens: Vec<Specimen>,
+        scores: Vec<f64>,
+        seed: u64,
+    ) -> Baseline {
+        let threshold = objective.threshold(&scores);
+        let scores = scores.into_iter().map(|score| objective.counted(score, threshold)).collect();
         let mut order: Vec<usize> = (0..specimens.len()).collect();
         let mut random = Stream::new(seed, "order of networks");
         for at in (1..order.len()).rev() {
             order.swap(at, (random.next_u64() % (at as u64 + 1)) as usize);
         }
-        let objective = *objective;
-        Ok(Baseline { specimens, scores, objective, threshold, uses, used, order })
+        let (objective, used) = (*objective, vec![Vec::new(); specimens.len()]);
+        Baseline { specimens, scores, objective, threshold, uses: Vec::new(), used, order }
     }
 
     /// Returns the contribution of another table's score on a network, with this table's threshold.
@@ -76,7 +123,7 @@ impl Baseline {
     }
 
     /// Returns the sum of the scores' contributions.
-    pub(super) fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.scores.iter().sum()
     }
 
@@ -88,20 +135,20 @@ impl Baseline {
     }
 }
 
-/// A table that may replace the present one.
+/// What may replace the present table or scheme.
 #[derive(Clone)]
-pub(super) struct Candidate {
-    /// The table.
-    pub(super) table: Arc<RuleTable>,
-    /// Number of the rule that differs from the present table.
-    pub(super) rule: usize,
+pub(crate) struct Candidate<T> {
+    /// The table or scheme.
+    pub(crate) entrant: T,
+    /// Number of the rule or of the scheme's number that differs.
+    pub(crate) rule: usize,
 }
 
 /// Gain of a candidate over all networks.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Gain {
+pub(crate) struct Gain {
     /// Sum of the differences.
-    pub(super) total: f64,
+    pub(crate) total: f64,
     /// Its standard error, from the differences per network.
     pub(super) error: f64,
 }
@@ -115,25 +162,25 @@ impl Gain {
     }
 
     /// Returns true if the gain exceeds zero by this many standard errors.
-    pub(super) fn is_sure(&self, errors: f64) -> bool {
+    pub(crate) fn is_sure(&self, errors: f64) -> bool {
         self.total > errors * self.error
     }
 }
 
 /// Everything needed to run candidates.
-pub(super) struct Race<'a, E> {
-    /// Runs the candidates.
-    pub(super) evaluator: &'a E,
+pub(crate) struct Race<'a, S> {
+    /// Scores the candidates.
+    pub(crate) scorer: S,
     /// How senders are scored.
-    pub(super) objective: Objective,
+    pub(crate) objective: Objective,
     /// Known scores of this step.
-    pub(super) memo: &'a Memo,
+    pub(crate) memo: &'a Memo,
     /// True if poor candidates are given up early.
-    pub(super) racing: bool,
+    pub(crate) racing: bool,
     /// True if candidates run only on networks on which their rule is used.
-    pub(super) incremental: bool,
+    pub(crate) incremental: bool,
     /// Returns true when there is no more time.
-    pub(super) stop: &'a (dyn Fn() -> bool + Sync),
+    pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A candidate in the race.
@@ -144,12 +191,12 @@ struct Runner {
     alive: bool,
 }
 
-impl<E: Evaluator> Race<'_, E> {
-    /// Returns the scores of a table on these networks, by their numbers.
+impl<S: Scorer> Race<'_, S> {
+    /// Returns the scores of an entrant on these networks, by their numbers.
     pub(super) fn scores(
         &self,
         candidate: usize,
-        table: &Arc<RuleTable>,
+        entrant: &S::Entrant,
         specimens: &[Specimen],
         networks: &[usize],
     ) -> Result<Vec<f64>, TrainError> {
@@ -168,37 +215,68 @@ impl<E: Evaluator> Race<'_, E> {
             }
             let these: Vec<Specimen> =
                 missing.iter().map(|&network| specimens[network].clone()).collect();
-            let trials = self.evaluator.trials(table, &these, false)?;
-            fresh = trials.iter().map(|trial| trial.score(&self.objective)).collect();
+            fresh = self.scorer.scores(entrant, &these, &self.objective)?;
             self.memo.keep(candidate, missing.into_iter().zip(fresh.iter().copied()).collect())?;
         }
         let mut fresh = fresh.into_iter();
         Ok(known.into_iter().filter_map(|score| score.or_else(|| fresh.next())).collect())
     }
 
+    /// Returns those of the `best` candidates that gain on newly drawn networks, too, where `confirm`
+    /// asks for it: see [`Confirm`]. `fresh` runs the present table or scheme on such networks.
+    pub(crate) fn confirmed(
+        &self,
+        confirm: Confirm,
+        best: Vec<(Gain, usize)>,
+        candidates: &[Candidate<S::Entrant>],
+        fresh: impl FnOnce() -> Result<Baseline, TrainError>,
+    ) -> Result<Vec<(f64, usize)>, TrainError> {
+        let totals = best.iter().map(|&(gain, at)| (gain.total, at));
+        let sure = |(gain, _): &&(Gain, usize)| match confirm {
+            Confirm::Never => true,
+            Confirm::Doubtful => gain.is_sure(Confirm::SURE),
+            Confirm::Always => false,
+        };
+        let sure: Vec<(f64, usize)> =
+            best.iter().filter(sure).map(|&(gain, at)| (gain.total, at)).collect();
+        if best.is_empty() || !sure.is_empty() {
+            return Ok(sure);
+        }
+        let fresh = fresh()?;
+        let mut confirmed = Vec::new();
+        for (gain, at) in totals {
+            // Number their scores after those of all candidates and combinations.
+            let number = 2 * candidates.len() + at;
+            if self.confirm(number, &fresh, &candidates[at])? > 0.0 {
+                confirmed.push((gain, at));
+            }
+        }
+        Ok(confirmed)
+    }
+
     /// Returns the gain of a candidate on networks other than those on which it was chosen.
-    pub(super) fn confirm(
+    fn confirm(
         &self,
         number: usize,
         fresh: &Baseline,
-        candidate: &Candidate,
+        candidate: &Candidate<S::Entrant>,
     ) -> Result<f64, TrainError> {
         let networks = match self.incremental {
             true => fresh.affected(candidate.rule),
             false => fresh.order.clone(),
         };
-        let scores = self.scores(number, &candidate.table, &fresh.specimens, &networks)?;
+        let scores = self.scores(number, &candidate.entrant, &fresh.specimens, &networks)?;
         let gain = |(network, score): (usize, f64)| fresh.counted(score) - fresh.scores[network];
         Ok(networks.into_iter().zip(scores).map(gain).sum())
     }
 
     /// Runs candidates. Returns the gain of each over all networks; `None` for those given up.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         baseline: &Baseline,
-        candidates: &[Candidate],
+        candidates: &[Candidate<S::Entrant>],
     ) -> Result<Vec<Option<Gain>>, TrainError> {
-        let runner = |candidate: &Candidate| Runner {
+        let runner = |candidate: &Candidate<S::Entrant>| Runner {
             networks: match self.incremental {
                 true => baseline.affected(candidate.rule),
                 false => baseline.order.clone(),
@@ -215,7 +293,7 @@ impl<E: Evaluator> Race<'_, E> {
                     let upto = upto.clamp(runner.gains.len(), runner.networks.len());
                     let networks = &runner.networks[runner.gains.len()..upto];
                     let scores =
-                        self.scores(number, &candidate.table, &baseline.specimens, networks)?;
+                        self.scores(number, &candidate.entrant, &baseline.specimens, networks)?;
                     let gain = |(&network, score): (&usize, f64)| {
                         baseline.counted(score) - baseline.scores[network]
                     };
@@ -225,7 +303,7 @@ impl<E: Evaluator> Race<'_, E> {
                 },
             )?;
             if *part < 1.0 {
-                give_up(&mut runners, candidates);
+                give_up(&mut runners, |at| candidates[at].rule);
             }
         }
         Ok(runners.iter().map(|runner| runner.alive.then(|| Gain::of(&runner.gains))).collect())
@@ -234,23 +312,38 @@ impl<E: Evaluator> Race<'_, E> {
 
 /// Gives up candidates that make no difference, that are behind the present table, or that are
 /// behind the best candidate for the same rule.
-fn give_up(runners: &mut [Runner], candidates: &[Candidate]) {
+fn give_up(runners: &mut [Runner], rule_of: impl Fn(usize) -> usize) {
     let sum = |runner: &Runner| runner.gains.iter().sum::<f64>();
     let best_of = |rule: usize| {
-        let mine = |at: &usize| runners[*at].alive && candidates[*at].rule == rule;
+        let mine = |at: &usize| runners[*at].alive && rule_of(*at) == rule;
         let all = (0..runners.len()).filter(mine);
         // Of equal candidates, keep the first.
         all.reduce(|best, at| if sum(&runners[at]) > sum(&runners[best]) { at } else { best })
     };
     let stays = |at: usize| {
         let gains = &runners[at].gains;
-        let best = best_of(candidates[at].rule).map_or(&[][..], |best| &runners[best].gains[..]);
+        let best = best_of(rule_of(at)).map_or(&[][..], |best| &runners[best].gains[..]);
         let behind_best: Vec<f64> = gains.iter().zip(best).map(|(own, best)| own - best).collect();
         let idle = gains.iter().all(|&gain| gain == 0.0);
         !idle && !is_behind(gains) && !is_behind(&behind_best)
     };
     let stay: Vec<bool> = (0..runners.len()).map(|at| runners[at].alive && stays(at)).collect();
     runners.iter_mut().zip(stay).for_each(|(runner, stay)| runner.alive = stay);
+}
+
+/// Returns a few of the largest gains above `least` among the candidates selected by `of`, best
+/// first.
+pub(crate) fn best(
+    gains: &[Option<Gain>],
+    least: f64,
+    of: impl Fn(usize) -> bool,
+) -> Vec<(Gain, usize)> {
+    let known = gains.iter().enumerate().filter(|&(at, _)| of(at));
+    let known = known.filter_map(|(at, gain)| gain.map(|gain| (gain, at)));
+    let mut known: Vec<(Gain, usize)> = known.filter(|(gain, _)| gain.total > least).collect();
+    known.sort_by(|one, other| other.0.total.total_cmp(&one.0.total).then(one.1.cmp(&other.1)));
+    known.truncate(CONFIRMED);
+    known
 }
 
 /// Returns true if the mean difference is below zero by more than its standard error.

@@ -9,18 +9,33 @@ use paceline_schemes::remy::RuleTable;
 
 use super::{TrainError, Trainer};
 use crate::evaluate::Evaluator;
-use crate::spec::Specimen;
+use crate::spec::{Specification, Specimen};
 
 /// Minimum number of networks in a set. A specification with fewer networks is drawn several times.
 const LEAST_NETWORKS: usize = 32;
 
 /// Which set.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Set {
+pub(crate) enum Set {
     /// Shows progress, and selects the best of several trainings.
     Validation,
     /// Scores the selected table.
     Test,
+}
+
+/// Returns the networks of a set.
+pub(crate) fn networks_of(specification: &Specification, set: Set) -> Vec<Specimen> {
+    let name = match set {
+        Set::Validation => "validation",
+        Set::Test => "test",
+    };
+    let networks = specification.networks().max(1);
+    let mut specimens: Vec<Specimen> = Vec::new();
+    for draw in 0..LEAST_NETWORKS.div_ceil(networks) {
+        let seed = Stream::new(0, &format!("{name} {draw}")).next_u64();
+        specimens.extend(specification.specimens(seed));
+    }
+    specimens
 }
 
 impl<E: Evaluator> Trainer<E> {
@@ -49,16 +64,7 @@ impl<E: Evaluator> Trainer<E> {
             Some(other) => (now, Some(other)),
             None => (now, None),
         };
-        let name = match set {
-            Set::Validation => "validation",
-            Set::Test => "test",
-        };
-        let networks = self.specification.networks().max(1);
-        let mut specimens: Vec<Specimen> = Vec::new();
-        for draw in 0..LEAST_NETWORKS.div_ceil(networks) {
-            let seed = Stream::new(0, &format!("{name} {draw}")).next_u64();
-            specimens.extend(self.specification.specimens(seed));
-        }
+        let mut specimens = networks_of(&self.specification, set);
         if let Some(others) = others {
             specimens = specimens.into_iter().map(|one| one.beside(others, false)).collect();
         }

@@ -8,8 +8,8 @@ use paceline_schemes::remy::{Action, ActionBasis, RuleTable, RuleTree, Signal};
 use super::divide::{cut, divided, prune};
 use super::memo::Memo;
 use super::neighbours::{Change, few_neighbours, further, neighbours};
-use super::race::{Baseline, Candidate, Gain, Race};
-use super::settings::{Confirm, Procedure};
+use super::race::{Baseline, Candidate, Gain, Race, TableScorer, best};
+use super::settings::Procedure;
 use super::state::{Phase, TrainingState};
 use super::{TrainError, Trainer};
 use crate::evaluate::{Evaluator, EvaluatorError};
@@ -21,10 +21,12 @@ const ROUNDS: u32 = 4;
 /// The same maximum in the thesis' procedure, which continues until no neighbour gains: a bound for
 /// safety.
 const ROUNDS_THESIS: u32 = 1000;
-/// Maximum number of best candidates per rule that are confirmed on newly drawn networks.
-const CONFIRMED: usize = 2;
 /// Number of networks in a check, in multiples of those of other steps.
 const CHECKS: u64 = 3;
+
+/// A race of tables.
+type TableRace<'a, E> = Race<'a, TableScorer<'a, E>>;
+type TableCandidate = Candidate<Arc<RuleTable>>;
 
 /// The result of a step.
 pub(super) struct StepOutcome {
@@ -104,9 +106,9 @@ impl<E: Evaluator> Trainer<E> {
         Ok(())
     }
 
-    fn race<'a>(&'a self, memo: &'a Memo, stop: &'a (dyn Fn() -> bool + Sync)) -> Race<'a, E> {
+    fn race<'a>(&'a self, memo: &'a Memo, stop: &'a (dyn Fn() -> bool + Sync)) -> TableRace<'a, E> {
         Race {
-            evaluator: &self.evaluator,
+            scorer: TableScorer(&self.evaluator),
             objective: self.objective(),
             memo,
             racing: self.settings.racing,
@@ -120,37 +122,19 @@ impl<E: Evaluator> Trainer<E> {
         self.settings.least_gain * networks as f64
     }
 
-    /// Returns those of the best candidates that also gain on newly drawn networks: see
-    /// [`Confirm`].
+    /// Returns those of the best candidates that also gain on newly drawn networks, if the settings
+    /// ask for it.
     fn confirmed(
         &self,
-        race: &Race<'_, E>,
+        race: &TableRace<'_, E>,
         best: Vec<(Gain, usize)>,
-        candidates: &[Candidate],
+        candidates: &[TableCandidate],
     ) -> Result<Vec<(f64, usize)>, TrainError> {
-        let totals = best.iter().map(|&(gain, at)| (gain.total, at));
-        let sure = |(gain, _): &&(Gain, usize)| match self.settings.confirm {
-            Confirm::Never => true,
-            Confirm::Doubtful => gain.is_sure(Confirm::SURE),
-            Confirm::Always => false,
-        };
-        let sure: Vec<(f64, usize)> =
-            best.iter().filter(sure).map(|&(gain, at)| (gain.total, at)).collect();
-        if best.is_empty() || !sure.is_empty() {
-            return Ok(sure);
-        }
-        let name = format!("confirm {}", self.state.step);
-        let seed = Stream::new(self.state.seed, &name).next_u64();
-        let fresh = self.baseline_on(self.specimens(seed), seed)?;
-        let mut confirmed = Vec::new();
-        for (gain, at) in totals {
-            // Number their scores after those of all candidates and combinations.
-            let number = 2 * candidates.len() + at;
-            if race.confirm(number, &fresh, &candidates[at])? > 0.0 {
-                confirmed.push((gain, at));
-            }
-        }
-        Ok(confirmed)
+        race.confirmed(self.settings.confirm, best, candidates, || {
+            let name = format!("confirm {}", self.state.step);
+            let seed = Stream::new(self.state.seed, &name).next_u64();
+            self.baseline_on(self.specimens(seed), seed)
+        })
     }
 
     fn choose(&mut self) -> Result<StepOutcome, TrainError> {
@@ -186,7 +170,7 @@ impl<E: Evaluator> Trainer<E> {
         &self,
         rules: &[usize],
         change: Option<&Change>,
-    ) -> Result<Vec<(Candidate, Action)>, TrainError> {
+    ) -> Result<Vec<(TableCandidate, Action)>, TrainError> {
         let mut candidates = Vec::new();
         for &rule in rules {
             let action = self.table.rules()[rule].action;
@@ -196,7 +180,7 @@ impl<E: Evaluator> Trainer<E> {
             };
             for other in others {
                 let table = Arc::new(self.table.with_action(rule, other)?);
-                candidates.push((Candidate { table, rule }, other));
+                candidates.push((Candidate { entrant: table, rule }, other));
             }
         }
         Ok(candidates)
@@ -218,7 +202,7 @@ impl<E: Evaluator> Trainer<E> {
     ) -> Result<StepOutcome, TrainError> {
         self.baseline()?;
         let mut state = self.state.clone();
-        let (candidates, actions): (Vec<Candidate>, Vec<Action>) =
+        let (candidates, actions): (Vec<TableCandidate>, Vec<Action>) =
             self.candidates(rules, change.as_ref())?.into_iter().unzip();
         let Some(baseline) = &self.baseline else { return Err(TrainError::Stopped) };
         let race = self.race(memo, stop);
@@ -247,7 +231,7 @@ impl<E: Evaluator> Trainer<E> {
                 ..StepOutcome::new(state, "improve")
             });
         };
-        let (mut table, mut gain) = (Arc::clone(&candidates[first].table), first_gain);
+        let (mut table, mut gain) = (Arc::clone(&candidates[first].entrant), first_gain);
         let mut changed = vec![first];
         // Combine changes that gain alone, as long as the combination gains more.
         for (extra, &(_, winner)) in winners.iter().enumerate().skip(1) {
@@ -402,7 +386,7 @@ impl<E: Evaluator> Trainer<E> {
             for half in [0, 1] {
                 for action in few_neighbours(&self.settings, &rule.action) {
                     let table = Arc::new(table.with_action(number + half, action)?);
-                    candidates.push(Candidate { table, rule: number });
+                    candidates.push(Candidate { entrant: table, rule: number });
                     about.push((*place, half, action));
                 }
             }
@@ -427,7 +411,7 @@ impl<E: Evaluator> Trainer<E> {
             short(&action)
         );
         Ok(StepOutcome {
-            table: Some(Arc::clone(&candidates[at].table)),
+            table: Some(Arc::clone(&candidates[at].entrant)),
             rule: Some(number),
             gain,
             candidates: tried,
@@ -444,7 +428,10 @@ fn insert(state: &mut TrainingState, number: usize, added: usize) {
 }
 
 /// Returns one winner per rule, best first. `winners` has those of a rule from the best on.
-fn one_per_rule(mut winners: Vec<(f64, usize)>, candidates: &[Candidate]) -> Vec<(f64, usize)> {
+fn one_per_rule(
+    mut winners: Vec<(f64, usize)>,
+    candidates: &[TableCandidate],
+) -> Vec<(f64, usize)> {
     let mut taken = Vec::new();
     winners.retain(|&(_, at)| {
         let is_new = !taken.contains(&candidates[at].rule);
@@ -453,17 +440,6 @@ fn one_per_rule(mut winners: Vec<(f64, usize)>, candidates: &[Candidate]) -> Vec
     });
     winners.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     winners
-}
-
-/// Returns a few of the largest gains above `least` among the candidates selected by `of`, best
-/// first.
-fn best(gains: &[Option<Gain>], least: f64, of: impl Fn(usize) -> bool) -> Vec<(Gain, usize)> {
-    let known = gains.iter().enumerate().filter(|&(at, _)| of(at));
-    let known = known.filter_map(|(at, gain)| gain.map(|gain| (gain, at)));
-    let mut known: Vec<(Gain, usize)> = known.filter(|(gain, _)| gain.total > least).collect();
-    known.sort_by(|one, other| other.0.total.total_cmp(&one.0.total).then(one.1.cmp(&other.1)));
-    known.truncate(CONFIRMED);
-    known
 }
 
 /// Writes an action in a few characters.

@@ -8,6 +8,7 @@ mod page;
 mod reaction;
 mod show;
 mod train;
+mod tune;
 
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) enum Remy {
     Eval(eval::Eval),
     /// Search for a table that suits given networks and a given objective
     Train(train::Train),
+    /// Search for numbers of a scheme's parameters that suit given networks and a given objective
+    Tune(tune::Tune),
     /// Show the size of a table, and the actions of its most used rules in words
     Show(show::Show),
     /// Show the actions of two tables in equal situations
@@ -48,6 +51,7 @@ impl Remy {
         match self {
             Remy::Eval(command) => command.run(),
             Remy::Train(command) => command.run(),
+            Remy::Tune(command) => command.run(),
             Remy::Show(command) => command.run(),
             Remy::Compare(command) => command.run(),
             Remy::List(command) => command.run(),

@@ -122,16 +122,24 @@ struct Done {
 
 /// Limits that end a training.
 #[derive(Copy, Clone)]
-struct Limits {
+pub(super) struct Limits {
     /// End at this time.
-    end: Option<Instant>,
-    cpu_hours: Option<f64>,
+    pub(super) end: Option<Instant>,
+    pub(super) cpu_hours: Option<f64>,
+}
+
+impl Limits {
+    /// Returns true if the time is over, or this processor time is.
+    pub(super) fn are_reached(&self, cpu_s: f64) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+            || self.cpu_hours.is_some_and(|hours| cpu_s >= 3600.0 * hours)
+    }
 }
 
 /// Largest specification file in bytes.
-const LARGEST: u64 = 1 << 20;
+pub(super) const LARGEST: u64 = 1 << 20;
 
-fn hours(text: &str) -> Result<f64, String> {
+pub(super) fn hours(text: &str) -> Result<f64, String> {
     let hours: f64 = text.trim().parse().map_err(|_| "expected a number of hours")?;
     if hours > 0.0 && hours < 1e6 { Ok(hours) } else { Err("expected hours above zero".into()) }
 }
@@ -263,11 +271,7 @@ impl Train {
         bar.enable_steady_tick(args::wall(0.2));
         // Includes the time of steps that were stopped.
         let spent_before = trainer.state().spent.cpu_s;
-        let cpu_s = || spent_before + work.cpu_s();
-        let no_time = || {
-            limits.end.is_some_and(|end| Instant::now() >= end)
-                || limits.cpu_hours.is_some_and(|hours| cpu_s() >= 3600.0 * hours)
-        };
+        let no_time = || limits.are_reached(spent_before + work.cpu_s());
         let seed = trainer.state().seed;
         let mut validation = trainer.state().validation;
         loop {
@@ -336,7 +340,7 @@ impl TrainDocument {
     }
 }
 
-fn wall(span: Span) -> Duration {
+pub(super) fn wall(span: Span) -> Duration {
     args::wall(span.as_secs_f64())
 }
 
@@ -356,6 +360,6 @@ fn line(entry: &Entry, validation: Option<f64>, left: Option<Duration>) -> Strin
     text
 }
 
-fn message(error: impl std::fmt::Display) -> Error {
+pub(super) fn message(error: impl std::fmt::Display) -> Error {
     Error::Message(error.to_string())
 }

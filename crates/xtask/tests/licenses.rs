@@ -8,11 +8,12 @@ use paceline_xtask::licenses::{host, linked, written};
 use paceline_xtask::tree::root;
 
 /// What is handed out: crates, features and platforms, as in `packaging`.
-const HANDED_OUT: [(&str, &[&str], &str); 4] = [
+const HANDED_OUT: [(&str, &[&str], &str); 5] = [
     ("paceline-cli", &["paceline-cli/bpf"], "the program"),
     ("paceline-cli", &[], "the program without the programs of the kernel"),
     ("paceline-python", &[], "the wheel"),
     ("paceline-web", &[], "the page"),
+    ("paceline-quic-c", &[], "the library for QUIC stacks in C"),
 ];
 
 /// Returns the packages that `cargo tree` links into a crate: name and version.

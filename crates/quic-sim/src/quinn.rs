@@ -20,11 +20,12 @@ mod fork {
 
     /// Returns an endpoint; a server's if there is a server configuration.
     pub(super) fn endpoint(
-        config: EndpointConfig,
+        mut config: EndpointConfig,
         server: Option<Arc<ServerConfig>>,
         seed: [u8; 32],
     ) -> Endpoint {
-        Endpoint::new(Arc::new(config), server, true, Some(seed))
+        config.rng_seed(Some(seed));
+        Endpoint::new(Arc::new(config), server, true, None)
     }
 
     /// Passes a datagram from `remote` to the endpoint, whose address is `local`.

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::bounds::{BoundCheck, Measure};
-use super::report::SuiteReport;
+use super::Suite;
+use super::bounds::{Aim, Bound, BoundCheck, Measure};
+use super::report::{CaseReport, SuiteReport};
 
 /// Share by which a figure may be worse than the baseline's.
 const TOLERANCE: f64 = 0.1;
@@ -56,7 +57,7 @@ impl Baseline {
                 let values: Vec<String> = figure
                     .values
                     .iter()
-                    .map(|value| value.map_or("null".into(), |value| format!("{value:.6}")))
+                    .map(|value| value.map_or("null".into(), |value| format!("{value:.4}")))
                     .collect();
                 let values = values.join(", ");
                 format!("    {{\"case\": {case}, \"measure\": {measure}, \"values\": [{values}]}}")
@@ -72,6 +73,31 @@ impl Baseline {
         let figure =
             self.figures.iter().find(|figure| figure.case == case && figure.measure == measure);
         figure.map_or(Vec::new(), |figure| figure.values.iter().flatten().copied().collect())
+    }
+
+    /// Returns the report of `suite` with the baseline's figures, for congestion control with the
+    /// purpose `aim`: without digests, and with no value for a bound that the baseline lacks.
+    pub fn report(&self, suite: &Suite, aim: Aim) -> SuiteReport {
+        let check = |case: &str, bound: &Bound| {
+            let measure = bound.measure.to_string();
+            let is_of = |figure: &&BaselineFigure| figure.case == case && figure.measure == measure;
+            let values = self.figures.iter().find(is_of).map(|figure| &figure.values);
+            let values = values.into_iter().flatten().map(|value| value.unwrap_or(f64::NAN));
+            BoundCheck { bound: bound.clone(), values: values.collect() }
+        };
+        let cases = suite.cases.iter().map(|case| CaseReport {
+            name: case.name,
+            about: case.about,
+            checks: case
+                .bounds
+                .iter()
+                .filter(|bound| bound.applies_to(aim))
+                .map(|bound| check(case.name, bound))
+                .collect(),
+            digests: Vec::new(),
+            failures: Vec::new(),
+        });
+        SuiteReport { scheme: self.scheme.clone(), cases: cases.collect() }
     }
 
     /// Compares a bound's check in the case called `case` with the baseline.
@@ -171,7 +197,6 @@ impl SuiteReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bounds::Bound;
     use super::*;
 
     fn check(bound: Bound, values: &[f64]) -> BoundCheck {
@@ -215,6 +240,17 @@ mod tests {
         let before = baseline(Measure::Share, &[0.5]);
         let verdict = |value: f64| before.verdict("case", &check(share(), &[value]));
         assert_eq!((verdict(0.75), verdict(0.85)), (Verdict::Holds, Verdict::Fails));
+    }
+
+    #[test]
+    fn a_report_has_the_kept_values() {
+        let mut kept = baseline(Measure::Utilisation, &[0.4, 0.6, 0.7]);
+        kept.figures[0].case = "startup".into();
+        kept.figures[0].values.push(None);
+        let report = kept.report(&Suite::standard().only(&["startup"]), Aim::FillsBuffers);
+        let [used, first] = &report.cases[0].checks[..] else { panic!("{report}") };
+        assert_eq!((used.median(), used.held(), used.values.len()), (0.6, 2, 4));
+        assert!(!used.holds() && first.values.is_empty() && !first.holds());
     }
 
     #[test]

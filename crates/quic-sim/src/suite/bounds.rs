@@ -127,6 +127,15 @@ impl Bound {
         Bound { aim: Some(aim), ..self }
     }
 
+    /// Returns the allowed values in words: `at most 2`.
+    pub(super) fn limits(&self) -> String {
+        match (self.least.is_finite(), self.most.is_finite()) {
+            (true, true) => format!("{} to {}", self.least, self.most),
+            (true, false) => format!("at least {}", self.least),
+            _ => format!("at most {}", self.most),
+        }
+    }
+
     /// True if it applies to congestion control with this purpose.
     pub fn applies_to(&self, aim: Aim) -> bool {
         self.aim.is_none_or(|only| only == aim)

@@ -30,7 +30,7 @@ impl SuiteReport {
             "<testsuite name=\"{scheme}\" tests=\"{tests}\" failures=\"{failures}\">"
         );
         for (case, check, verdict) in verdicts {
-            let name = escaped(&format!("{} {}", check.bound.measure, limits(check)));
+            let name = escaped(&format!("{} {}", check.bound.measure, check.bound.limits()));
             let class = escaped(&format!("{}.{}", self.scheme, case.name));
             let _ = write!(xml, "  <testcase classname=\"{class}\" name=\"{name}\"");
             let _ = match verdict.passes() {
@@ -75,21 +75,11 @@ fn failure(case: &CaseReport, check: &BoundCheck, verdict: Verdict) -> String {
     let text = format!(
         "{}. In {runs} runs from {least:.3} to {most:.3}; the bound ({}) held in {held}. Its reason: {}.",
         case.about,
-        limits(check),
+        check.bound.limits(),
         check.bound.why
     );
     let text = [&[text], &case.failures[..]].concat().join(" ");
     format!("<failure message=\"{}\">{}</failure>", escaped(&message), escaped(&text))
-}
-
-/// Returns a bound in words.
-fn limits(check: &BoundCheck) -> String {
-    let (least, most) = (check.bound.least, check.bound.most);
-    match (least.is_finite(), most.is_finite()) {
-        (true, true) => format!("{least} to {most}"),
-        (true, false) => format!("at least {least}"),
-        _ => format!("at most {most}"),
-    }
 }
 
 /// Returns `text` for XML, without characters that XML does not allow.

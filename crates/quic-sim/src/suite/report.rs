@@ -90,11 +90,7 @@ impl SuiteReport {
                 let range = format!("({:.2} to {:.2})", check.smallest(), check.largest());
                 write!(f, "{range:<20} ")?;
             }
-            match (bound.least.is_finite(), bound.most.is_finite()) {
-                (true, true) => write!(f, " {:>6} to {:<6}", bound.least, bound.most)?,
-                (true, false) => write!(f, " at least {:<7}", bound.least)?,
-                _ => write!(f, " at most {:<8}", bound.most)?,
-            }
+            write!(f, " {:<16}", bound.limits())?;
             match runs {
                 0 | 1 => writeln!(f, " {verdict}")?,
                 _ => writeln!(f, " {verdict}, held in {} of {runs}", check.held())?,

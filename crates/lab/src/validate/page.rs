@@ -154,11 +154,12 @@ Reno's, grows by half a packet per round trip for good, where RFC 9438 lets it g
 while (`growth=linux` uses 72 % and `growth=rfc9438` 74 %, for the real 70). On the uplink the two use 63 and
 65 %, for 65 to 66, so that this is not the whole of the difference.
 
-**What the papers' claims run.** `copa[velocity=authors,detection=authors,loss=authors]` is today's default, so that the rows
-of Copa hold for it. `bbr[aggregation=false]` is the BBR of Linux before 5.1, of which there are no figures; beside
+**What the papers' claims run.** `copa[send=paper]` has the rules of today's default, so that the rows of Copa hold for it but
+for the gap after a full window. `bbr[variant=linux4]` is the BBR of Linux before 5.1, of which there are no figures; beside
 Linux 6.18 its utilisation agrees on all three paths, and its 95th percentiles are 32 to 36 % lower, where the default's agree.
-`vivace` is the kernel module's rule; the program's figures, the only ones that there are, are of another rule. For
-`rcp[rule=authors]` no peer has figures.
+`vivace` is the kernel module's rule; the program's figures, the only ones that there are, are of another rule.
+`rcp[variant=abc]`, `vcp[variant=abc]`, `xcp[variant=abc]` and `xcpw` follow the routers of ABC's authors and have no peer: no figures
+of these routers are at hand. Functions of RCP's and VCP's own models in ns-2 are compared in [peers.md](peers.md).
 
 **802.11.** All totals of saturated stations agree with ns-2, as do all shares of frames that collide; the slow
 station's totals are within 3 %, and NewReno's within 9 % of ns-2's, in the same order. What differs, and why:
@@ -297,6 +298,8 @@ const SUMMARY_END: &str = "
 - *Differ*: beyond the bound, and no run here shows why. The page lists these, and what is known of them.
 - *Runs*: independent runs of the peer. The windows of one run count once, and so do runs with equal figures. *All inside*:
   each of the run's figures agrees or is within the spread.
+- *No peer*: `rcp[variant=abc]`, `vcp[variant=abc]`, `xcp[variant=abc]` and `xcpw`, which claims about ABC run. No figures of a
+  program or another simulator are at hand for them; functions of RCP's and VCP's models in ns-2 are compared ([peers](peers.md)).
 
 | to | run |
 | --- | --- |

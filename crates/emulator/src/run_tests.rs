@@ -241,27 +241,40 @@ fn packets_from_before_the_trigger_keep_their_path() {
     assert_eq!((summary.up.received_packets, summary.up.sent_packets), (1, 1));
 }
 
+/// A link of 12 Mbit/s whose queue has no place for packets of more than 1000 bytes.
+fn small_packets_alone() -> Chain {
+    let queue = Fifo::new(Limit::bytes(1000));
+    let link = Link::new(Box::new(queue), Service::constant(Rate::from_mbps(12.0)));
+    Chain::new(vec![Element::Link(Box::new(link))])
+}
+
 #[test]
 fn a_run_begins_when_a_file_appears() {
     let path = std::env::temp_dir().join(format!("paceline-trigger-{}", std::process::id()));
-    let data = PacketSpec::UDP4.build(&[0; 1472], false);
-    let summary = triggered(
-        Trigger::File(path.clone()),
-        || chain(12.0),
-        |mut program, mut world| {
-            send(&mut program, &data);
-            assert_eq!(collect(&mut world, 1).len(), 1);
+    let small = PacketSpec::UDP4.build(&[0; 32], false);
+    let large = PacketSpec::UDP4.build(&[0; 1472], false);
+    let summary =
+        triggered(Trigger::File(path.clone()), small_packets_alone, |mut program, mut world| {
+            send(&mut program, &small);
+            assert_eq!(collect(&mut world, 1).len(), 1, "packets pass before the trigger");
             std::fs::write(&path, "").expect("a file");
-            // A packet is counted as soon as the file has been seen.
-            thread::sleep(Duration::from_secs(1));
-            send(&mut program, &data);
-            assert_eq!(collect(&mut world, 1).len(), 1);
+            // Large packets pass only the path of the run.
+            let end = Instant::now() + PATIENCE;
+            let mut buffer = vec![0; 2000];
+            while world.read(&mut buffer).is_err() {
+                assert!(Instant::now() < end, "the run has not begun");
+                send(&mut program, &large);
+                thread::sleep(Duration::from_micros(500));
+            }
             (program, world)
-        },
-    );
+        });
     std::fs::remove_file(&path).expect("the file");
-    assert!(!summary.never_began);
-    assert!(summary.up.sent_packets <= 1 && summary.waited.is_some(), "{summary:?}");
+    assert!(!summary.never_began && summary.waited.is_some(), "{summary:?}");
+    // The small packet is not counted.
+    let up = &summary.up;
+    assert!(up.sent_packets >= 1, "{up:?}");
+    assert_eq!(up.stages[1].counters.delivered_bytes % 1500, 0, "{up:?}");
+    assert!(up.received_packets >= up.sent_packets, "{up:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import pyarrow.parquet
 import pytest
 
 FILE = """
@@ -72,6 +73,44 @@ def test_a_scenario_names_a_class_and_its_variables_are_series(run, tmp_path):
     rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["kind"] == "flow"]
     assert rows[0]["scheme"] == "forty" and len(rows) == 10
     assert {row["state.window"] for row in rows} == {"40"} and {row["state.gap"] for row in rows} == {""}
+
+
+def test_a_contest_ranks_classes(run, tmp_path):
+    line = ["contest", "--training", "12Mbps", "--secret", "6Mbps", "--duration", "1s", "--runs", "2", "-q", "--json"]
+    done = run(*line, "--entries", "./mine.py:Forty,copa[delta=0.1|0.5]", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    entries = [attempt["entry"] for attempt in json.loads(done.stdout)["attempts"]]
+    assert sorted(set(entries)) == ["copa[delta=0.1]", "copa[delta=0.5]", "forty", "omniscient"]
+    saved = json.loads((tmp_path / "out" / "contest.json").read_text())
+    assert "./mine.py:Forty" in saved["made"]["command"] and saved["made"]["seed"] == 1
+    failed = run(*line, "--entries", "./mine.py:Broken")
+    assert failed.returncode == 1 and "line 19, in on_feedback: ZeroDivisionError" in failed.stderr
+    assert failed.stdout == ""
+    both = run(*line, "--entries", "./mine.py:Forty", "--command", "x=true")
+    assert both.returncode == 2 and "contests of their own" in both.stderr
+
+
+def test_a_sweep_takes_classes_from_the_folder_of_its_scenario(run, tmp_path):
+    folder = tmp_path / "below"
+    folder.mkdir()
+    (folder / "own.py").write_text(FILE)
+    text = '[[link]]\nname = "l"\nrate = "12Mbps"\n[[flow]]\nscheme = "cubic"\nrtt = "50ms"\npath = ["l"]\n'
+    (folder / "one.toml").write_text('duration = "1s"\n' + text)
+    grid = 'scenario = "one.toml"\n[grid]\n"flow.*.scheme" = ["{}", "cubic"]\n'
+    (folder / "grid.toml").write_text(grid.format("./own.py:Forty"))
+    done = run("sweep", "below/grid.toml", "-o", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["all_runs"] == 2
+    table = pyarrow.parquet.read_table(tmp_path / "out" / "part-1-of-1.parquet").to_pydict()
+    assert set(table["flow.*.scheme"]) == {"./own.py:Forty", "cubic"} and "forty" in table["scheme"]
+    # Another source is another sweep: its finished table is not taken for this one.
+    (folder / "own.py").write_text(FILE.replace("40 *", "20 *"))
+    again = json.loads(run("sweep", "below/grid.toml", "-o", "out", "--json").stdout)
+    assert again["found_runs"] == 0
+    (folder / "grid.toml").write_text(grid.format("./own.py:Broken"))
+    failed = run("sweep", "below/grid.toml", "-o", "new", "--json")
+    assert failed.returncode == 1 and "line 19, in on_feedback: ZeroDivisionError" in failed.stderr
+    assert not (tmp_path / "new" / "part-1-of-1.parquet").exists()
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,11 @@ pub(crate) fn go_on() -> bool {
     get().is_none_or(|host| (host.go_on)())
 }
 
+/// True if the command runs in the Python package, with controllers of its user.
+pub(crate) fn has_controllers() -> bool {
+    !salt().is_empty()
+}
+
 /// Returns the text on which kept results depend.
 pub(crate) fn salt() -> &'static str {
     get().map_or("", |host| &host.salt)

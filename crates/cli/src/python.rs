@@ -71,24 +71,28 @@ pub fn python_schemes(arguments: &[OsString]) -> Vec<PythonScheme> {
         }
     };
     match command.as_str() {
-        "compare" => {
-            let mut values = words.iter();
-            while let Some(word) = values.next() {
-                let value = match word.strip_prefix("--schemes") {
-                    Some("") => values.next().map(String::as_str),
-                    Some(rest) => rest.strip_prefix('='),
-                    None => None,
-                };
-                value.into_iter().for_each(|value| add(value, None));
-            }
-        }
+        "compare" => of_option(words, "--schemes").for_each(|value| add(value, None)),
+        "contest" => of_option(words, "--entries").for_each(|value| add(value, None)),
         "evaluate" => {
             words.iter().filter(|word| !word.starts_with('-')).for_each(|word| add(word, None))
         }
-        "run" => {
+        "run" | "sweep" => {
             for file in words.iter().filter(|word| !word.starts_with('-')).map(PathBuf::from) {
-                let folder = file.parent().filter(|folder| *folder != Path::new(""));
-                schemes_of_scenario(&file).iter().for_each(|text| add(text, folder));
+                let Some(table) = table_of(&file) else { continue };
+                // A sweep names its scenario, and paths in its values are relative to the scenario's file.
+                let scenario = match table.get("scenario") {
+                    Some(toml::Value::String(name)) if command == "sweep" => {
+                        file.with_file_name(name)
+                    }
+                    _ => file.clone(),
+                };
+                let inner = (scenario != file).then(|| table_of(&scenario)).flatten();
+                let folder = scenario.parent().filter(|folder| *folder != Path::new(""));
+                for table in [Some(table), inner].into_iter().flatten() {
+                    let mut texts = Vec::new();
+                    values_of_schemes(&toml::Value::Table(table), &mut texts);
+                    texts.iter().for_each(|text| add(text, folder));
+                }
             }
         }
         _ => {}
@@ -96,25 +100,34 @@ pub fn python_schemes(arguments: &[OsString]) -> Vec<PythonScheme> {
     found
 }
 
-/// Returns all values of keys `scheme` in a scenario file; none if it is no such file, about which the command then
-/// has its own error.
-fn schemes_of_scenario(file: &Path) -> Vec<String> {
-    let is_scenario = file.extension().is_some_and(|extension| extension == "toml");
-    let text = is_scenario.then(|| output::read(file, LARGEST).ok()).flatten();
-    let text = text.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    let mut found = Vec::new();
-    if let Ok(table) = text.parse::<toml::Table>() {
-        values_of_schemes(&toml::Value::Table(table), &mut found);
-    }
-    found
+/// Returns the values of an option, written as `--name value` or `--name=value`.
+fn of_option<'a>(words: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
+    let value = move |(at, word): (usize, &'a String)| match word.strip_prefix(name) {
+        Some("") => words.get(at + 1).map(String::as_str),
+        Some(rest) => rest.strip_prefix('='),
+        None => None,
+    };
+    words.iter().enumerate().filter_map(value)
 }
 
+/// Returns the table of a TOML file; `None` if it is no such file, about which the command then has its own error.
+fn table_of(file: &Path) -> Option<toml::Table> {
+    let is_toml = file.extension().is_some_and(|extension| extension == "toml");
+    let bytes = is_toml.then(|| output::read(file, LARGEST).ok()).flatten()?;
+    String::from_utf8(bytes).ok()?.parse().ok()
+}
+
+/// Collects all values of keys `scheme`, and the lists of keys that end with it in a sweep: `"flow.*.scheme" = [...]`.
 fn values_of_schemes(value: &toml::Value, found: &mut Vec<String>) {
+    let is_scheme = |key: &str| key.rsplit('.').next() == Some("scheme");
     match value {
         toml::Value::Table(table) => {
             for (key, value) in table {
                 match value {
-                    toml::Value::String(text) if key == "scheme" => found.push(text.clone()),
+                    toml::Value::String(text) if is_scheme(key) => found.push(text.clone()),
+                    toml::Value::Array(list) if is_scheme(key) => {
+                        found.extend(list.iter().filter_map(|one| Some(one.as_str()?.to_string())));
+                    }
                     value => values_of_schemes(value, found),
                 }
             }
@@ -215,6 +228,10 @@ mod tests {
             [both("./a.py"), both("b:C")]
         );
         assert_eq!(found("paceline evaluate cubic a.py --only x"), [both("a.py")]);
+        assert_eq!(
+            found("paceline contest --entries ./a.py+codel,copa[delta=0.1|0.5] --duration 1s"),
+            [both("./a.py")]
+        );
         assert_eq!(found("paceline trace info a.py"), []);
         assert_eq!(found("paceline"), []);
         let folder = std::env::temp_dir().join(format!("paceline-python-{}", std::process::id()));
@@ -223,6 +240,13 @@ mod tests {
         let text = "[[flow]]\nscheme = \"./a.py:A\"\n[[flow]]\nscheme = \"cubic\"\n";
         std::fs::write(&file, text).expect("a file");
         let seen = found(&format!("paceline run {}", file.display()));
+        let sweep = folder.join("sweep.toml");
+        let text = "scenario = \"s.toml\"\n[grid]\n\"flow.*.scheme\" = [\"./b.py\", \"bbr\"]\n";
+        std::fs::write(&sweep, text).expect("a file");
+        let swept = found(&format!("paceline sweep {} -o out", sweep.display()));
+        let texts: Vec<&str> = swept.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(texts, ["./b.py", "./a.py:A"]);
+        assert_eq!(Path::new(&swept[0].1), folder.join("./b.py"));
         std::fs::remove_dir_all(&folder).expect("removed");
         assert_eq!(seen.len(), 1);
         assert_eq!(seen[0].0, "./a.py:A");

@@ -91,6 +91,13 @@ impl Grid {
         Ok(grid)
     }
 
+    /// Makes the digest depend on a text, too, such as a digest of controllers' sources.
+    #[must_use]
+    pub fn with_salt(mut self, salt: &str) -> Grid {
+        self.text.push_str(salt);
+        self
+    }
+
     /// Names of the swept keys.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|(name, _)| name.as_str())

@@ -32,6 +32,9 @@ pub enum SweepError {
     /// A scenario cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// [`Progress::go_on`] has ended the sweep.
+    #[error("stopped")]
+    Stopped,
     /// A file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -56,6 +59,10 @@ pub trait Progress: Sync {
     fn begin(&self, all: u64, done: u64);
     /// A run has ended.
     fn ended(&self);
+    /// Returns false to end the sweep early, with [`SweepError::Stopped`]; finished runs are kept.
+    fn go_on(&self) -> bool {
+        true
+    }
 }
 
 /// A finished shard.
@@ -76,7 +83,8 @@ pub struct Swept {
 /// there is not made again.
 ///
 /// # Errors
-/// A combination of this shard is invalid: then nothing has run. Or a file cannot be written.
+/// A combination of this shard is invalid: then nothing has run. Or a file cannot be written, or `progress` has ended the
+/// sweep.
 pub fn sweep(
     grid: &Grid,
     shard: Shard,
@@ -119,10 +127,17 @@ pub fn sweep(
         .flat_map_iter(|combination| jobs_of(combination).map(move |job| (combination, job)))
         .filter(|(_, job)| is_missing(job))
         .map(|(combination, job)| {
+            if !progress.go_on() {
+                return Err(SweepError::Stopped);
+            }
             let scenario = grid.scenario(combination, names)?;
             let number = (job - first.job(combination) + 1) as u32;
             let run = Run::of(&scenario, number);
             let outcome = paceline_requests::run(&run.scenario(&scenario), names)?;
+            // The run of a controller that has failed is no result.
+            if !progress.go_on() {
+                return Err(SweepError::Stopped);
+            }
             let rows = rows(grid, (job, combination), run, &outcome);
             let mut journal = journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             journal.add(job, rows.clone()).map_err(io)?;

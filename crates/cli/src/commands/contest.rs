@@ -20,6 +20,7 @@ use paceline_tasks::{Record, Store, Task};
 use rayon::prelude::*;
 
 use crate::args;
+use crate::host;
 use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::registries;
@@ -38,8 +39,8 @@ Examples:
   paceline contest --entries sprout,abc --training verizon.down --secret att.down -o out
   paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE' --outside 'iperf3 -s' --wait-for 5201")]
 pub(crate) struct Contest {
-    /// Schemes, separated by commas. A parameter may be a range such as 0.5..0.9/5 or a list such
-    /// as a|b; the entry then stands for one scheme per value
+    /// Schemes, separated by commas; ./mine.py is a controller in Python. A parameter may be a range such as
+    /// 0.5..0.9/5 or a list such as a|b; the entry then stands for one scheme per value
     #[arg(
         long,
         value_name = "LIST",
@@ -130,7 +131,7 @@ impl Contest {
             Some((folder, Kind::Folder)) => {
                 let runs = folder.join("runs");
                 let fail = |source| Error::Io { path: Some(runs.clone()), source };
-                Store::open(&runs).map_err(fail)?
+                Store::open_with(&runs, host::salt()).map_err(fail)?
             }
             Some(_) | None => Store::disabled(),
         };
@@ -158,9 +159,18 @@ impl Contest {
         let mut entries = Vec::new();
         for part in paceline_cc::spec::split_list(&self.entries) {
             for written in expand(part).map_err(Error::Usage)? {
-                let specs = args::schemes(&written).map_err(Error::Usage)?.0;
-                entries.extend(specs.into_iter().map(|it| Entry::Scheme(it.to_string(), it)));
+                for name in registries::names().expand(&written) {
+                    let specs = args::schemes(&name).map_err(Error::Usage)?.0;
+                    entries.extend(specs.into_iter().map(|it| Entry::Scheme(it.to_string(), it)));
+                }
             }
+        }
+        if !self.commands.is_empty() && host::has_controllers() {
+            return Err(Error::Usage(
+                "--command: programs and controllers in Python need contests of their own; give both the same traces, \
+                 --duration and --rtt"
+                    .into(),
+            ));
         }
         let commands = self.commands.iter().cloned();
         entries.extend(commands.map(|(name, command)| Entry::Command(name, command)));
@@ -309,7 +319,15 @@ fn kept((store, unkept): (&Store, &Unkept), task: &Task) -> Result<Record, Error
     if let Some(found) = store.find(task) {
         return Ok(found);
     }
+    let stopped = || Error::Message(format!("{}: stopped", task.name));
+    if !host::go_on() {
+        return Err(stopped());
+    }
     let made = task.run().map_err(|error| Error::Message(format!("{}: {error}", task.name)))?;
+    // The run of a controller that has failed is no result.
+    if !host::go_on() {
+        return Err(stopped());
+    }
     if let (Err(error), Ok(mut unkept)) = (store.keep(task, &made), unkept.lock()) {
         unkept.push(error.to_string());
     }

@@ -7,6 +7,7 @@ use indicatif::ProgressBar;
 use paceline_sweep::{Grid, GridError, Progress, Shard, Swept, merge, sweep, write_parquet};
 use serde::Serialize;
 
+use crate::host;
 use crate::output::{self, Error};
 use crate::registries;
 
@@ -23,6 +24,7 @@ A sweep names a scenario, and values of its keys:
   \"link.*.rate\" = [\"6Mbps\", \"12Mbps\", \"48Mbps\"]
   \"flow.*.scheme\" = [\"cubic\", \"bbr\", \"copa\"]
 
+A scheme may be a controller in Python, \"./mine.py\", with the path relative to the scenario's file.
 The table has a row for each link and each flow of each run, with the swept keys as columns. If it
 is stopped, the same command continues. Shards go to several machines: each makes its part, and
 `paceline merge` joins the parts.
@@ -98,6 +100,10 @@ impl Progress for Bar {
     fn ended(&self) {
         self.0.inc(1);
     }
+
+    fn go_on(&self) -> bool {
+        host::go_on()
+    }
 }
 
 impl SweepCommand {
@@ -137,7 +143,8 @@ impl SweepCommand {
         let text = text_of(&self.file)?;
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let read = |path: &Path| text_of(path).map_err(|error| error.to_string());
-        Grid::parse(&text, folder, read).map_err(|error| self.wrong(&error))
+        let grid = Grid::parse(&text, folder, read).map_err(|error| self.wrong(&error))?;
+        Ok(grid.with_salt(host::salt()))
     }
 
     fn wrong(&self, error: &GridError) -> Error {

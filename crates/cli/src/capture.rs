@@ -9,6 +9,7 @@ use paceline_emulator::output::HostCapture;
 use paceline_sim::{Capture, CapturedFrame, FrameObserver};
 
 use crate::output::Error;
+use crate::results;
 
 /// Options of a capture of one run.
 #[derive(Args)]
@@ -33,7 +34,9 @@ impl CaptureArgs {
     /// # Errors
     /// The file cannot be made.
     pub(crate) fn open(&self) -> Result<Option<CaptureFile>, Error> {
-        self.pcap.as_deref().map(|path| CaptureFile::create(path, self.snaplen)).transpose()
+        let Some(path) = &self.pcap else { return Ok(None) };
+        results::check_name(path, "--pcap", "packets", &["pcapng"])?;
+        CaptureFile::create(path, self.snaplen).map(Some)
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::names::file_names;
 use crate::output::Error;
+use crate::results;
 
 /// Option for the logs of one run.
 #[derive(Args)]
@@ -38,7 +39,11 @@ impl LogArgs {
     /// # Errors
     /// The file or the folder cannot be made.
     pub(crate) fn open(&self) -> Result<Option<LogFiles>, Error> {
-        self.qlog.as_deref().map(LogFiles::create).transpose()
+        let Some(path) = &self.qlog else { return Ok(None) };
+        if !is_folder(path) {
+            results::check_name(path, "--qlog", "a log", &["sqlog"])?;
+        }
+        LogFiles::create(path).map(Some)
     }
 }
 

@@ -75,9 +75,38 @@ impl Kind {
     }
 }
 
-/// Checks, before anything runs, that the file of `--csv` can be written.
-pub(crate) fn prepare_table(path: Option<&Path>) -> Result<(), Error> {
-    path.map_or(Ok(()), output::has_folder)
+/// Endings of names of files that programs open by them.
+const FORMATS: [&str; 17] = [
+    "csv", "tsv", "parquet", "xlsx", "json", "xml", "toml", "yaml", "html", "md", "pdf", "svg",
+    "png", "jpg", "eps", "zip", "gz",
+];
+
+/// Checks, before anything runs, that the name of a file is not that of another format than `endings`, the first of
+/// which are those to take; `what` is what the option writes. A name with an ending of no known format is the user's
+/// choice.
+pub(crate) fn check_name(
+    path: &Path,
+    option: &str,
+    what: &str,
+    endings: &[&str],
+) -> Result<(), Error> {
+    let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+    let is_other = |it: &str| FORMATS.contains(&it) && !endings.contains(&it);
+    match extension.as_deref().filter(|it| is_other(it)) {
+        None => Ok(()),
+        Some(_) => Err(Error::Usage(format!(
+            "{}: {option} writes {what} here: give the file a name that ends with .{}",
+            path.display(),
+            endings.join(" or .")
+        ))),
+    }
+}
+
+/// Checks, before anything runs, that the file of an option for a table, such as `--csv`, can be written.
+pub(crate) fn prepare_table(option: &str, path: Option<&Path>) -> Result<(), Error> {
+    let Some(path) = path else { return Ok(()) };
+    check_name(path, option, "a table", &["csv", "parquet"])?;
+    output::has_folder(path)
 }
 
 /// Returns true if a table goes to standard output.
@@ -165,7 +194,7 @@ impl TableFiles {
     /// Checks, before anything runs, that the files can be written.
     pub(crate) fn prepare(&self) -> Result<(), Error> {
         self.wanted()?;
-        prepare_table(self.csv.as_deref())
+        prepare_table("--csv", self.csv.as_deref())
     }
 
     fn wanted(&self) -> Result<Option<(&Path, Kind)>, Error> {
@@ -212,5 +241,17 @@ mod tests {
         let error = Kind::prepare(Path::new("no/such/t.csv"), &Kind::ALL).expect_err("no folder");
         assert!(error.to_string().contains("there is no folder no/such"), "{error}");
         assert!(Kind::prepare(Path::new("t.html"), &Kind::ALL).is_err());
+        for (name, is_right) in [
+            ("t.csv", true),
+            ("t.PARQUET", true),
+            ("t", true),
+            ("t.dat", true),
+            ("-", true),
+            ("t.json", false),
+            ("t.PDF", false),
+        ] {
+            let checked = prepare_table("--csv", Some(Path::new(name)));
+            assert_eq!(checked.is_ok(), is_right, "{name}: {checked:?}");
+        }
     }
 }

@@ -153,8 +153,8 @@ impl Compare {
         let runs = request.plan(&CompareLimits::default())?;
         // Fails now rather than after all runs.
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
-        results::prepare_table(self.csv.as_deref())?;
-        results::prepare_table(self.series.as_deref())?;
+        results::prepare_table("--csv", self.csv.as_deref())?;
+        results::prepare_table("--series", self.series.as_deref())?;
         let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
         pool.run()?;
         if let Some(until) = self.until {

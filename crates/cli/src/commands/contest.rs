@@ -126,7 +126,7 @@ impl Contest {
     pub(crate) fn run(self) -> Result<(), Error> {
         let entries = self.entries()?;
         let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
-        results::prepare_table(self.csv.as_deref())?;
+        results::prepare_table("--csv", self.csv.as_deref())?;
         let store = match wanted {
             Some((folder, Kind::Folder)) => {
                 let runs = folder.join("runs");

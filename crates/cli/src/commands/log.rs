@@ -165,7 +165,7 @@ impl Log {
             true => None,
             false => results::prepare(output, &[Kind::Figure, Kind::Table, Kind::Json])?,
         };
-        results::prepare_table(self.csv.as_deref())?;
+        results::prepare_table("--csv", self.csv.as_deref())?;
         if is_printed || matches!(wanted, Some((_, Kind::Figure))) {
             return self.plot(wanted.map(|(path, _)| path), bin_ms);
         }

@@ -27,6 +27,7 @@ use crate::keys::ServerKeys;
 use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
 use crate::registries;
+use crate::results;
 use crate::table::counted;
 
 /// Receive files over UDP from `paceline send`
@@ -215,6 +216,9 @@ impl ReceivedDocument {
 
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
+        if let Some(path) = self.qlog.as_deref().filter(|path| !is_folder(path)) {
+            results::check_name(path, "--qlog", "a log", &["sqlog"])?;
+        }
         if let Some(from) = &self.from {
             return self.fetch(from);
         }

@@ -157,7 +157,7 @@ impl Reproduce {
             return output::print(&summary(&written, folder));
         }
         let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
-        results::prepare_table(self.csv.as_deref())?;
+        results::prepare_table("--csv", self.csv.as_deref())?;
         let store = match wanted {
             Some((folder, Kind::Folder)) => {
                 let runs = Setting::runs(folder);

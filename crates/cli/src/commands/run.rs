@@ -118,8 +118,8 @@ impl Run {
         }
         // Fails now rather than after the run.
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
-        results::prepare_table(self.csv.as_deref())?;
-        results::prepare_table(self.series.as_deref())?;
+        results::prepare_table("--csv", self.csv.as_deref())?;
+        results::prepare_table("--series", self.series.as_deref())?;
         let is_csv = [&self.csv, &self.series]
             .iter()
             .any(|path| results::is_standard_output(path.as_deref()));

@@ -7,6 +7,7 @@ use paceline_cc::spec::nearest;
 use serde::Serialize;
 
 use crate::output::{self, Error};
+use crate::results;
 use crate::table::Grid;
 
 #[derive(Subcommand)]
@@ -149,6 +150,9 @@ impl New {
                 self.name
             )));
         };
+        if let Some(path) = &self.output {
+            results::check_name(path, "-o", "a scenario", &["toml"])?;
+        }
         match self.output.as_deref().filter(|path| path.as_os_str() != "-") {
             None => output::print(text),
             Some(path) if path.exists() => Err(Error::Usage(format!(

@@ -55,6 +55,7 @@ struct Entry {
 
 impl Schemes {
     pub(crate) fn run(self) -> Result<(), Error> {
+        results::prepare_table("--csv", self.csv.as_deref())?;
         let mut listing = listing();
         if let Some(name) = &self.name {
             let known = listing.schemes.iter().chain(&listing.queues);

@@ -28,6 +28,7 @@ use crate::keys::ClientKey;
 use crate::output::{self, Error};
 use crate::progress::{ProgressDisplay, ProgressMode, WhileWaiting};
 use crate::registries;
+use crate::results;
 
 /// Send files, folders, a pipe or bulk data over UDP to `paceline recv`, with any scheme
 ///
@@ -154,6 +155,9 @@ impl Send {
         };
         request.check()?;
         self.measurement.check(self.output.is_some() || self.qlog.is_some())?;
+        if let Some(path) = &self.qlog {
+            results::check_name(path, "--qlog", "a log", &["sqlog"])?;
+        }
         if let Some(folder) = &self.output {
             output::make_folder(folder)?;
         }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::args;
 use crate::figure::FigureArgs;
 use crate::output::{self, Error};
+use crate::results;
 use crate::table::Grid;
 
 #[derive(Subcommand)]
@@ -259,6 +260,8 @@ pub(crate) struct Generate {
 
 impl Generate {
     fn run(self) -> Result<(), Error> {
+        file(self.output.as_deref())
+            .map_or(Ok(Format::Csv), |path| Format::to_write(path, None))?;
         let trace = match self.name.as_str() {
             "constant" => match self.duration {
                 // A constant rate repeats, so the shortest trace will do.
@@ -303,6 +306,26 @@ impl Format {
             Format::Csv
         } else {
             Format::Mahimahi
+        }
+    }
+
+    /// Returns the format in which a file is written: the one in which a file of this name is read.
+    fn to_write(path: &Path, wanted: Option<Format>) -> Result<Format, Error> {
+        let wrong = |problem: &str| Err(Error::Usage(format!("{}: {problem}", path.display())));
+        match (wanted, Format::of(path)) {
+            (Some(Format::Mahimahi), Format::Csv) => wrong(
+                "a file of this name is read as CSV: leave --to out, or name it .down, .up or .trace",
+            ),
+            (Some(Format::Csv), Format::Mahimahi) if path.extension().is_some() => wrong(
+                "a file of this name is read in Mahimahi's format: give it a name that ends with .csv",
+            ),
+            (Some(format), _) => Ok(format),
+            (None, Format::Csv) => Ok(Format::Csv),
+            (None, Format::Mahimahi) => {
+                let endings = ["csv", "down, .up or .trace (Mahimahi's format)"];
+                results::check_name(path, "-o", "a trace", &endings)?;
+                Ok(Format::Mahimahi)
+            }
         }
     }
 }
@@ -366,7 +389,10 @@ fn save(
     bin: Span,
 ) -> Result<(), Error> {
     let path = file(path);
-    let format = format.or(path.map(Format::of)).unwrap_or(Format::Mahimahi);
+    let format = match path {
+        Some(path) => Format::to_write(path, format)?,
+        None => format.unwrap_or(Format::Mahimahi),
+    };
     let text = match format {
         Format::Mahimahi => paceline_trace::mahimahi::write(trace),
         Format::Csv => paceline_trace::csv::write(trace, bin),

@@ -78,10 +78,18 @@ impl Validate {
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         let is_text = |path: &&Path| !matches!(Kind::of_name(path), Some(Kind::Table | Kind::Json));
         let text_file = self.output.as_deref().filter(is_text);
-        text_file.map_or(Ok(()), output::has_folder)?;
+        if let Some(path) = text_file {
+            results::check_name(
+                path,
+                "-o",
+                "a table or a text",
+                &["csv", "parquet", "json", "tsv", "md"],
+            )?;
+            output::has_folder(path)?;
+        }
         let others = self.output.as_deref().filter(|path| !is_text(path));
         let wanted = results::prepare(others, &[Kind::Table, Kind::Json])?;
-        results::prepare_table(self.csv.as_deref())?;
+        results::prepare_table("--csv", self.csv.as_deref())?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));

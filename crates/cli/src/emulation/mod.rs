@@ -23,6 +23,7 @@ use paceline_path::Service;
 
 use crate::args;
 use crate::output::Error;
+use crate::results::check_name;
 
 pub(crate) use condition::Condition;
 
@@ -113,6 +114,16 @@ fn network(text: &str) -> Result<Network, String> {
 }
 
 impl Emulation {
+    /// Checks that no file has a name of another format than what is written into it.
+    pub(crate) fn check_names(&self) -> Result<(), Error> {
+        let check = |path: &Option<PathBuf>, option, what, endings| {
+            path.as_deref().map_or(Ok(()), |path| check_name(path, option, what, endings))
+        };
+        check(&self.summary, "--summary", "JSON", &["json"])?;
+        check(&self.junit, "--junit", "XML (JUnit)", &["xml"])?;
+        check(&self.pcap, "--pcap", "packets", &["pcapng"])
+    }
+
     /// Returns the network of the addresses: from the option, the environment, or the default.
     pub(crate) fn network(&self) -> Result<Network, Error> {
         match (self.base, std::env::var_os("PACELINE_NETWORK")) {

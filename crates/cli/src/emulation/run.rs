@@ -17,6 +17,7 @@ use crate::output::{self, Error};
 impl Plan {
     /// Starts the program and carries its packets. Returns the program's exit status.
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        self.options.check_names()?;
         self.options.junit.as_deref().map_or(Ok(()), output::has_folder)?;
         // Creates files first, so that an error is reported before anything runs.
         let (observers, figures) = observers::observers(&self)?;
@@ -115,6 +116,7 @@ impl Plan {
     /// Carries packets that leave a device, instead of those of a program, through the uplink,
     /// until a signal arrives or until `end`.
     pub(crate) fn route(self, router: Router, end: Time) -> Result<(), Error> {
+        self.options.check_names()?;
         let (observers, _) = observers::observers(&self)?;
         let Plan { prompt, up, options, .. } = self;
         tune(&options).map_err(told)?;

@@ -7,6 +7,7 @@ use paceline_remy::{Dna, TableFile};
 use paceline_schemes::remy::RuleTable;
 
 use crate::output::{self, Error};
+use crate::results;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -41,6 +42,9 @@ fn load(path: &Path) -> Result<TableFile, Error> {
 
 impl Import {
     pub(crate) fn run(self) -> Result<(), Error> {
+        if let Some(path) = &self.output {
+            results::check_name(path, "-o", "a readable table", &["toml", "json"])?;
+        }
         let mut loaded = load(&self.file)?;
         if loaded.about.is_empty() {
             let name = self.file.file_name().unwrap_or_default().to_string_lossy();
@@ -60,6 +64,7 @@ impl Import {
 
 impl Export {
     pub(crate) fn run(self) -> Result<(), Error> {
+        results::check_name(&self.output, "-o", "a published table", &["dna"])?;
         let built_in = self.table.to_str().filter(|name| super::is_built_in(name));
         let (dna, resolution) = match built_in {
             Some(name) => {

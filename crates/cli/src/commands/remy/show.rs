@@ -1,6 +1,6 @@
 //! `paceline remy show` and `compare`: describe tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -15,6 +15,7 @@ use super::page::rules_used;
 use super::{maps, reaction, table};
 use crate::args;
 use crate::output::{self, Error};
+use crate::results;
 use crate::table::{Grid, counted};
 
 /// Options of the trial run, in which uses of rules are counted.
@@ -79,8 +80,14 @@ pub(crate) struct Show {
     trial: Trial,
 }
 
+/// Checks that the name of a page is not that of another format.
+fn check_page(path: Option<&Path>) -> Result<(), Error> {
+    path.map_or(Ok(()), |path| results::check_name(path, "-o", "a page", &["html"]))
+}
+
 impl Show {
     pub(crate) fn run(self) -> Result<(), Error> {
+        check_page(self.output.as_deref())?;
         let table = table(&self.table)?;
         let tree = table.tree();
         let empty = table.rules().iter().filter(|rule| rule.domain.is_empty()).count();
@@ -193,6 +200,7 @@ impl Compare {
     /// Compares the tables in the situations of the first one: by the memories that it has in the
     /// trial run.
     pub(crate) fn run(self) -> Result<(), Error> {
+        check_page(self.output.as_deref())?;
         let (one, other) = (table(&self.one)?, table(&self.other)?);
         if one == other {
             if self.output.is_some() {

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use paceline_export::{ExportError, FAMILY, Fonts, Format, to_pdf, to_png};
 use paceline_report::{Colors, Figure, Layout};
 
-use crate::names::command_line;
 use crate::output::{self, Error};
 
 /// Points in an inch; TeX's point is 1/72.27 inch.
@@ -125,16 +124,16 @@ impl FigureArgs {
         }
     }
 
-    /// Writes the figure into a file whose name says the format, and reports it unless `quiet`. The file keeps how it
-    /// was made: the command, the version, and the seed of the runs if there is one.
+    /// Writes the figure into a file whose name says the format, and reports it unless `quiet`. The file keeps `made`,
+    /// the sentence of how it was made.
     pub(crate) fn write(
         &self,
         figure: &Figure,
-        seed: Option<u64>,
+        made: &str,
         path: &Path,
         quiet: bool,
     ) -> Result<(), Error> {
-        let svg = figure.to_file(&self.layout()?, &made(seed));
+        let svg = figure.to_file(&self.layout()?, made);
         let bytes = match format_of(path)? {
             Format::Svg => svg.into_bytes(),
             Format::Pdf => self.convert(|fonts| to_pdf(&svg, fonts))?,
@@ -152,12 +151,6 @@ impl FigureArgs {
     ) -> Result<Vec<u8>, Error> {
         self.fonts()?.convert(convert).map_err(|error| Error::Message(error.to_string()))
     }
-}
-
-/// Returns how a result was made, as a sentence: the present command, the version, and the seed if there is one.
-pub(crate) fn made(seed: Option<u64>) -> String {
-    let seed = seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
-    format!("Made with: {} (paceline {}{seed}).", command_line(), env!("CARGO_PKG_VERSION"))
 }
 
 fn format_of(path: &Path) -> Result<Format, Error> {

@@ -35,6 +35,7 @@ mod former;
 mod host;
 mod keys;
 mod linux_hosts;
+mod made;
 mod manual;
 mod messages;
 mod mistake;

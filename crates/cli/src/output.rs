@@ -12,6 +12,7 @@ use paceline_report::Document;
 use serde::Serialize;
 
 use crate::bar;
+use crate::made::{Made, SavedResult};
 
 /// Exit status if something failed after the command began, and with `--strict` after a warning.
 const FAILURE: u8 = 1;
@@ -106,6 +107,12 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
         .map_err(|error| Error::Message(format!("the result is no JSON: {error}")))?;
     text.push('\n');
     Ok(text)
+}
+
+/// Returns the document of a result that is saved: with the present command, its version and the seed, if the command has
+/// one, before the fields.
+pub(crate) fn to_saved_json(result: &impl Serialize, seed: Option<u64>) -> Result<String, Error> {
+    to_json(&SavedResult { made: Made::now(seed), result })
 }
 
 /// Writes a message to standard error.

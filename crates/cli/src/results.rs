@@ -142,9 +142,10 @@ pub(crate) fn write_sheet(path: &Path, sheet: &Sheet, quiet: bool) -> Result<(),
 pub(crate) fn write_json<D: Serialize>(
     path: &Path,
     document: &D,
+    seed: Option<u64>,
     quiet: bool,
 ) -> Result<(), Error> {
-    let text = output::to_json(document)?;
+    let text = output::to_saved_json(document, seed)?;
     match quiet {
         true => output::write_file(path, text.as_bytes()),
         false => output::write_named(path, text.as_bytes()),
@@ -152,18 +153,18 @@ pub(crate) fn write_json<D: Serialize>(
 }
 
 /// Writes the table that `--csv` names, and the table or JSON that `-o` names. `rows` are the
-/// table's, `document` is the JSON's.
+/// table's, `document` is the JSON's, which keeps how it was made, with the seed if there is one.
 pub(crate) fn write_both<R: Serialize, D: Serialize>(
     output: Option<(&Path, Kind)>,
     csv: Option<&Path>,
     rows: &[R],
-    document: &D,
+    (document, seed): (&D, Option<u64>),
     quiet: bool,
 ) -> Result<(), Error> {
     let table = csv.map_or(Ok(()), |path| write_rows(path, rows, quiet));
     let written = match output {
         Some((path, Kind::Table)) => write_rows(path, rows, quiet),
-        Some((path, Kind::Json)) => write_json(path, document, quiet),
+        Some((path, Kind::Json)) => write_json(path, document, seed, quiet),
         Some((_, Kind::Folder | Kind::Figure)) | None => Ok(()),
     };
     table.and(written)
@@ -205,7 +206,7 @@ impl TableFiles {
     pub(crate) fn write<R: Serialize, D: Serialize>(
         &self,
         rows: &[R],
-        document: &D,
+        document: (&D, Option<u64>),
         quiet: bool,
     ) -> Result<(), Error> {
         write_both(self.wanted()?, self.csv.as_deref(), rows, document, quiet)

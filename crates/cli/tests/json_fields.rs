@@ -14,7 +14,12 @@ use paceline_lab::validate::{Counts, cases};
 use serde_json::{Value, json};
 
 /// Fields that only some runs print, and no run of these tests.
-const SOMETIMES: [&str; 21] = [
+const SOMETIMES: [&str; 25] = [
+    // Only saved results have these.
+    "made",
+    "made.command",
+    "made.version",
+    "made.seed",
     "flows.programs",
     "programs.host",
     "programs.arguments",

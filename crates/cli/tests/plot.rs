@@ -18,6 +18,14 @@ fn done(arguments: &[&str]) -> String {
     seen.out
 }
 
+/// Checks that a saved result is the printed one, and says how it was made.
+fn is_saved(saved: &str, printed: &str) {
+    let mut saved: Value = serde_json::from_str(saved).expect("JSON");
+    let made = saved.as_object_mut().and_then(|fields| fields.remove("made")).expect("`made`");
+    assert!(made["command"].as_str().is_some_and(|it| it.starts_with("paceline ")), "{made}");
+    assert_eq!(saved, serde_json::from_str::<Value>(printed).expect("JSON"));
+}
+
 fn fails(arguments: &[&str], words: &[&str]) {
     let seen = paceline(arguments);
     assert_eq!(seen.code, 2, "{arguments:?}: {}", seen.err);
@@ -53,6 +61,10 @@ fn figures_of_a_comparison_are_made_again_from_its_folder() {
     done(&[&series[..], &["--caption"]].concat());
     let with_caption = std::fs::read_to_string(&svg).expect("an SVG file");
     assert!(with_caption.contains("<desc>The shaded area is the link"), "{with_caption}");
+    let words = with_caption.split_once("</desc>").expect("a description").0;
+    for word in ["Made with: paceline compare --runs 2", "seed 1).", "Drawn with: paceline plot"] {
+        assert!(words.contains(word), "{words}");
+    }
     let height = |svg: &str| svg.split(" height=\"").nth(1).map(|rest| rest[..4].to_string());
     assert_ne!(height(&with_caption), height(&text), "the text is below the figure");
     let pdf = folder.path("fig.pdf");
@@ -198,7 +210,7 @@ fn the_name_of_o_says_what_is_written() {
     assert!(text("r.csv").starts_with("trace,scheme,run,"));
     assert!(read("r.parquet").starts_with(b"PAR1") && read("r.parquet").ends_with(b"PAR1"));
     let printed = done(&[&QUICK[..], &["-q", "-o", &json, "--json"]].concat());
-    assert_eq!(text("r.json"), printed);
+    is_saved(&text("r.json"), &printed);
     for (line, head) in [
         (&["medium", "--stations", "2", "--duration", "1s"][..], "direction,station,rate,"),
         (&["medium", "--stations", "2", "--duration", "1s", "--runs", "3"], "direction,station,"),
@@ -210,7 +222,7 @@ fn the_name_of_o_says_what_is_written() {
         assert!(!printed.is_empty(), "{line:?} prints its table, too");
         let printed = done(&[line, &["-q", "-o", &json, "--json"]].concat());
         if line[0] == "medium" {
-            assert_eq!(text("r.json"), printed);
+            is_saved(&text("r.json"), &printed);
         }
         fails(&[line, &["-o", "r.pdf"]].concat(), &["r.pdf", "a table (.csv, .parquet)"]);
     }

@@ -22,8 +22,9 @@ use paceline_sim::scenario::{Record, Workload};
 
 use crate::args;
 use crate::commands::plot::SERIES_FILE;
-use crate::figure::{FigureArgs, made};
+use crate::figure::FigureArgs;
 use crate::linux_hosts::{self, LinuxArgs};
+use crate::made::Made;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
@@ -175,7 +176,8 @@ impl Compare {
         // If the reader of the table closes the pipe, the files are still written.
         let document = CompareFields::of(&rows);
         let csv = self.csv.as_deref();
-        let table = results::write_both(wanted, csv, &rows, &document, self.quiet);
+        let table =
+            results::write_both(wanted, csv, &rows, (&document, Some(self.seed)), self.quiet);
         let series = match &self.series {
             Some(path) => {
                 let table = series::of_compare(&rows).unwrap_or_default();
@@ -236,7 +238,9 @@ impl Compare {
         let look = FigureArgs::default();
         let views = compare_views(rows, registries::names());
         match compare_figures(&views, &look.layout()?).first() {
-            Some((_, figure)) => look.write(figure, Some(self.seed), path, self.quiet),
+            Some((_, figure)) => {
+                look.write(figure, &Made::now(Some(self.seed)).sentence(), path, self.quiet)
+            }
             None => Ok(()),
         }
     }
@@ -244,12 +248,16 @@ impl Compare {
     fn write(&self, folder: &Path, info: PageInfo, rows: &[CompareRow]) -> Result<(), Error> {
         let views = compare_views(rows, registries::names());
         let info = PageInfo { command: command_line(), ..info };
-        let made = made(Some(self.seed));
-        let described = |svg: String| with_description(&svg, &made);
+        let made = Made::now(Some(self.seed));
+        let described = |svg: String| with_description(&svg, &made.sentence());
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
             output::write(folder, "scatter.svg", &described(paceline_report::scatter_svg(&views)))?,
-            output::write(folder, "compare.json", &output::to_json(&CompareFields::of(rows))?)?,
+            output::write(
+                folder,
+                "compare.json",
+                &output::to_saved_json(&CompareFields::of(rows), Some(self.seed))?,
+            )?,
         ];
         if let Some(table) = series::of_compare(rows) {
             let text = Sheet::of_table(table).to_csv();

@@ -151,7 +151,8 @@ impl Contest {
         }
         let document = Attempts { attempts: &attempts };
         let csv = self.csv.as_deref();
-        let tables = results::write_both(wanted, csv, &attempts, &document, self.quiet);
+        let tables =
+            results::write_both(wanted, csv, &attempts, (&document, Some(self.seed)), self.quiet);
         output::all_of(&unwritten).and(tables).and(printed)
     }
 
@@ -290,7 +291,7 @@ impl Contest {
             seed: Some(self.seed),
             facts: leaders(attempts),
         };
-        let json = output::to_json(&Attempts { attempts });
+        let json = output::to_saved_json(&Attempts { attempts }, Some(self.seed));
         let files = [("contest.html", Ok(compare_page(&info, &views))), ("contest.json", json)];
         output::write_each(folder, files, self.quiet)
     }

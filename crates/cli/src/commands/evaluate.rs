@@ -154,7 +154,8 @@ impl Evaluate {
         }
         let document = EvaluateFields::of(&done);
         let csv = self.csv.as_deref();
-        let tables = results::write_both(wanted, csv, &done.rows, &document, self.quiet);
+        let tables =
+            results::write_both(wanted, csv, &done.rows, (&document, Some(done.seed)), self.quiet);
         let failed = |(run, problem): &(String, String)| format!("{run}: {problem}");
         let failed: Vec<String> = done.failures.iter().map(failed).collect();
         let warned = output::warn(&failed, self.strict);
@@ -226,7 +227,11 @@ impl Evaluate {
             ("index.html", Ok(page(done, &facts).into_bytes())),
             ("report.pdf", pdf),
             ("report.md", Ok(markdown(done, &command).into_bytes())),
-            ("report.json", output::to_json(&EvaluateFields::of(done)).map(String::into_bytes)),
+            (
+                "report.json",
+                output::to_saved_json(&EvaluateFields::of(done), Some(done.seed))
+                    .map(String::into_bytes),
+            ),
         ];
         output::write_each(folder, files, self.quiet)
     }

@@ -217,7 +217,7 @@ impl Gap {
             let row = run.beside(real, start, registries::names());
             rows.push(row.map_err(|error| Error::Message(error.to_string()))?);
         }
-        self.files.write(&rows, &GapRows { rows: &rows }, self.quiet)?;
+        self.files.write(&rows, (&GapRows { rows: &rows }, self.seed), self.quiet)?;
         if self.json {
             output::print_json(&GapRows { rows: &rows })?;
         } else {
@@ -233,7 +233,7 @@ impl Gap {
         let runs = self.request()?.plan(registries::names()).map_err(|error| self.named(error))?;
         let (guest, rows) = linux::rows(&runs, self.quiet)?;
         let document = linux::LinuxRows { linux_guest: &guest, rows: &rows };
-        self.files.write(&rows, &document, self.quiet)?;
+        self.files.write(&rows, (&document, self.seed), self.quiet)?;
         if self.json {
             return output::print_json(&document);
         }

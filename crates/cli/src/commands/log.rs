@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::figure::FigureArgs;
+use crate::made::Made;
 use crate::output::{self, Error};
 use crate::results::{self, Kind};
 use crate::table::Grid;
@@ -174,7 +175,7 @@ impl Log {
             rows.push(LogRow::of(log, &read(log, bin_ms)?));
         }
         let document = LogRows { logs: &rows };
-        results::write_both(wanted, self.csv.as_deref(), &rows, &document, self.quiet)?;
+        results::write_both(wanted, self.csv.as_deref(), &rows, (&document, None), self.quiet)?;
         if self.json {
             return output::print_json(&document);
         }
@@ -197,7 +198,7 @@ impl Log {
             None => output::print(&graph.svg(&name).map_err(Error::Message)?),
             Some(path) => {
                 let figure = graph.figure(&name, &self.look.layout()?).map_err(Error::Message)?;
-                self.look.write(&figure, None, path, self.quiet)
+                self.look.write(&figure, &Made::now(None).sentence(), path, self.quiet)
             }
         }
     }

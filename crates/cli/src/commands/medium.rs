@@ -232,7 +232,7 @@ impl Medium {
         load: SaturatedSenders,
         write: impl Fn(&T, f64) -> String,
     ) -> Result<(), Error> {
-        self.files.write(&streams(report, rates, load), report, self.quiet)?;
+        self.files.write(&streams(report, rates, load), (report, Some(self.seed)), self.quiet)?;
         match self.json {
             true => output::print_json(report),
             false => output::print(&table(report, rates, load, write)),

@@ -188,8 +188,13 @@ impl Reproduce {
             unwritten.extend(self.write(folder, &done, &chosen, seconds));
         }
         let (csv, rows) = (self.csv.as_deref(), check_rows(&done.claims));
-        let tables =
-            results::write_both(wanted, csv, &rows, &ReproduceFields::of(&done), self.quiet);
+        let tables = results::write_both(
+            wanted,
+            csv,
+            &rows,
+            (&ReproduceFields::of(&done), Some(self.seed)),
+            self.quiet,
+        );
         let written = output::all_of(&unwritten).and(tables);
         let warned = output::warn(&self.shortfalls(&done), self.strict);
         written.and(printed).and(warned)
@@ -236,7 +241,7 @@ impl Reproduce {
         let mut files = vec![
             ("reproduce.html", Ok(page(done, chosen, &facts))),
             ("reproduce.md", Ok(markdown(done, chosen, command))),
-            ("reproduce.json", output::to_json(&ReproduceFields::of(done))),
+            ("reproduce.json", output::to_saved_json(&ReproduceFields::of(done), Some(self.seed))),
         ];
         // Writes the figures to keep only if all claims were measured in full on recorded traces.
         let is_whole = self.ids.is_empty() && !self.quick && self.traces.is_some() && self.live;

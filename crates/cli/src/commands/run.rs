@@ -20,9 +20,10 @@ use serde::Serialize;
 use crate::args;
 use crate::capture::{CaptureArgs, CaptureFile, NO_BYTES};
 use crate::connection_logs::{LogArgs, LogFiles, is_folder};
-use crate::figure::{FigureArgs, made};
+use crate::figure::FigureArgs;
 use crate::host;
 use crate::linux_hosts::{self, LinuxArgs};
+use crate::made::Made;
 use crate::mistake::Mistake;
 use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
@@ -138,6 +139,7 @@ impl Run {
         let silent = |name: &str| format!("flow {name}: nothing arrived");
         let csv = self.csv.as_deref();
         let rows = several::csv_rows(&runs);
+        let seed = Some(scenario.seed);
         let write = |json: &dyn Fn(&Path) -> Result<(), Error>| match wanted {
             Some((path, Kind::Json)) => json(path),
             Some((path, Kind::Table)) => results::write_rows(path, &rows, self.quiet),
@@ -154,7 +156,7 @@ impl Run {
                 let flows = outcome.flows.iter().filter(|flow| flow.goodput_mbps == 0.0);
                 let fields = RunFields::of(outcome);
                 let fields = of_guest(&fields, &guest);
-                let written = write(&|path| results::write_json(path, &fields, self.quiet));
+                let written = write(&|path| results::write_json(path, &fields, seed, self.quiet));
                 let printed = match self.json {
                     true => output::print_json(&fields),
                     false if is_csv => Ok(()),
@@ -167,7 +169,7 @@ impl Run {
                 let flows = all.flows.iter().filter(|flow| flow.goodput_mbps.median == 0.0);
                 let warnings = flows.map(|flow| silent(flow.name)).collect();
                 let fields = of_guest(&all, &guest);
-                let written = write(&|path| results::write_json(path, &fields, self.quiet));
+                let written = write(&|path| results::write_json(path, &fields, seed, self.quiet));
                 let printed = match self.json {
                     true => output::print_json(&fields),
                     false if is_csv => Ok(()),
@@ -197,7 +199,9 @@ impl Run {
             _ => paceline_requests::view::views_of_runs(scenario, runs),
         };
         match scenario_figures(&links, &flows, &look.layout()?).first() {
-            Some((_, figure)) => look.write(figure, Some(scenario.seed), path, self.quiet),
+            Some((_, figure)) => {
+                look.write(figure, &Made::now(Some(scenario.seed)).sentence(), path, self.quiet)
+            }
             None => Err(Error::Message(format!(
                 "{}: the scenario has neither a link nor a flow to draw",
                 path.display()
@@ -219,9 +223,10 @@ impl Run {
             Some(_) => paceline_requests::view::views_of_runs(scenario, runs),
             None => paceline_requests::view::views(scenario, outcome),
         };
+        let seed = Some(scenario.seed);
         let json = match &several {
-            Some(all) => output::to_json(&of_guest(all, guest))?,
-            None => output::to_json(&of_guest(&RunFields::of(outcome), guest))?,
+            Some(all) => output::to_saved_json(&of_guest(all, guest), seed)?,
+            None => output::to_saved_json(&of_guest(&RunFields::of(outcome), guest), seed)?,
         };
         let mut info = paceline_requests::run_page_info(scenario, runs);
         info.command = command_line();
@@ -234,7 +239,7 @@ impl Run {
         let names: Vec<&str> = links.iter().map(|link| link.trace.as_str()).collect();
         for (link, name) in links.iter().zip(file_names(&names)) {
             let svg = paceline_report::time_series_svg(std::slice::from_ref(link));
-            let svg = with_description(&svg, &made(Some(scenario.seed)));
+            let svg = with_description(&svg, &Made::now(seed).sentence());
             written.push(output::write(folder, &format!("link-{name}.svg"), &svg)?);
         }
         let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::figure::FigureArgs;
+use crate::made::Made;
 use crate::output::{self, Error};
 use crate::results;
 use crate::table::Grid;
@@ -438,7 +439,7 @@ impl Plot {
                 let figure = figure.with_caption(
                     "The link's capacity over time: each value is the mean rate of a bin.",
                 );
-                self.look.write(&figure, None, path, false)
+                self.look.write(&figure, &Made::now(None).sentence(), path, false)
             }
         }
     }

@@ -113,7 +113,13 @@ impl Validate {
             output::write_file(path, text.as_bytes())?;
         }
         let report = ValidateDocument { counts: Counts::of(&rows), rows };
-        results::write_both(wanted, self.csv.as_deref(), &report.rows, &report, self.quiet)?;
+        results::write_both(
+            wanted,
+            self.csv.as_deref(),
+            &report.rows,
+            (&report, None),
+            self.quiet,
+        )?;
         if self.json {
             output::print_json(&report)?;
         } else {

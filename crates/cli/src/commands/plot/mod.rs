@@ -81,7 +81,7 @@ impl Plot {
             )));
         };
         match &self.output {
-            Some(path) => self.look.write(figure, saved::seed(&bytes), path, self.quiet),
+            Some(path) => self.look.write(figure, &saved::made(&bytes), path, self.quiet),
             None => Ok(()),
         }
     }

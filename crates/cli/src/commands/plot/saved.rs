@@ -10,6 +10,7 @@ use paceline_sim::metrics::{Quantiles, range_of_runs};
 use serde_json::Value;
 
 use super::series_file;
+use crate::made::Made;
 use crate::registries;
 
 /// A saved result, as the charts take it.
@@ -64,10 +65,14 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Saved, String> {
     }
 }
 
-/// Returns the seed of the first run, if the result names it.
-pub(super) fn seed(bytes: &[u8]) -> Option<u64> {
-    let document: Value = serde_json::from_slice(bytes).ok()?;
-    document["runs"][0]["seed"].as_u64()
+/// Returns how a figure of the result is made: by the command that saved the result, if it says so, and by this one.
+pub(super) fn made(bytes: &[u8]) -> String {
+    let document: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    match Made::of_document(&document) {
+        Some(made) => made.drawn_now(),
+        // The printed JSON of `--json` says only the seeds of its runs.
+        None => Made::now(document["runs"][0]["seed"].as_u64()).sentence(),
+    }
 }
 
 fn number(of: &Value, name: &str) -> f64 {

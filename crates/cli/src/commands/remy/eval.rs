@@ -199,7 +199,7 @@ impl Eval {
         let rows =
             self.request().on_network(&network, registries::names(), &|| true).map_err(failed)?;
         let document = EvalDocument { rows };
-        self.files.write(&document.rows, &document, self.quiet)?;
+        self.files.write(&document.rows, (&document, Some(self.seed)), self.quiet)?;
         if self.json {
             return output::print_json(&document);
         }
@@ -276,7 +276,7 @@ impl Eval {
             seeds.iter().map(|&seed| specification.specimens(seed)).collect();
         let networks_of_each = specimens.first().map_or(0, Vec::len);
         let document = Assessments { seeds: seeds.len(), networks: networks_of_each, rows };
-        self.files.write(&document.rows, &document, self.quiet)?;
+        self.files.write(&document.rows, (&document, Some(self.seed)), self.quiet)?;
         if self.json {
             return output::print_json(&document);
         }

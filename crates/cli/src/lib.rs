@@ -27,6 +27,7 @@ mod completions;
 mod connection_logs;
 mod cost_bar;
 mod csv;
+mod elsewhere;
 mod emulation;
 #[cfg(test)]
 mod example_tests;

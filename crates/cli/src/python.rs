@@ -24,7 +24,7 @@ pub struct PythonScheme {
 }
 
 /// Returns the part of a scheme's text that names a Python file or class, without parameters and queue.
-fn python_part(text: &str) -> Option<&str> {
+pub(crate) fn python_part(text: &str) -> Option<&str> {
     let text = text.trim();
     let ends_name = |rest: &str| rest.is_empty() || rest.starts_with(['[', '+']);
     for (at, found) in text.match_indices(".py") {

@@ -9,6 +9,8 @@ use paceline_schemes::registry;
 use paceline_sim::Names;
 use paceline_wire::Limits;
 
+use crate::elsewhere::instead_of;
+use crate::python::python_part;
 use crate::{host, linux_hosts};
 
 /// Names of a process without a host.
@@ -48,10 +50,31 @@ pub(crate) fn build(text: &str) -> Result<Halves, SpecError> {
 
 /// Reads a list of schemes.
 pub(crate) fn schemes(text: &str) -> Result<Schemes, String> {
-    written::schemes(text, names())
+    written::schemes(text, names()).map_err(|error| explained(text, error))
 }
 
 /// Reads the schemes of a comparison, Linux hosts among them.
 pub(crate) fn compared(text: &str) -> Result<ComparedSchemes, String> {
-    written::compared(text, names())
+    written::compared(text, names()).map_err(|error| explained(text, error))
+}
+
+/// Returns the error about a list of schemes; or what to do if one of them is a controller in Python, which only some
+/// commands take, or a scheme that others have.
+fn explained(text: &str, error: String) -> String {
+    for part in paceline_cc::spec::split_list(text) {
+        if let Some(file) = python_part(part)
+            && names().expand(file) == [file]
+        {
+            return format!(
+                "`{file}`: compare, contest, evaluate, run and sweep take controllers in Python, and this command does \
+                 not; `paceline new controller NAME --rust` begins a program with every command"
+            );
+        }
+        let name = part.split(['[', '+']).next().unwrap_or_default().trim();
+        let is_here = names().schemes.get(name).is_some();
+        if let Some(instead) = instead_of(name).filter(|_| !is_here) {
+            return format!("unknown scheme `{name}` ({instead}); `paceline schemes` lists all");
+        }
+    }
+    error
 }

@@ -180,6 +180,12 @@ pub(crate) const OPTIONS: &[NoOption] = &[
     no("run", &["--pdf", "--svg", "--png", "--plot", "--output-dir"], FIGURE),
     no("contest", &["--schemes"], "--entries"),
     no(
+        "bench",
+        &["--schemes", "--trace", "--duration"],
+        "its scenarios are fixed, so that figures of two programs can be compared: `paceline bench a`; `paceline compare` \
+         takes schemes and links",
+    ),
+    no(
         "router",
         &["--up", "--down"],
         "--rate or --trace is the link of the packets that leave the device, such as --rate 20Mbps",
@@ -324,6 +330,11 @@ pub(crate) const MISSING: &[(&str, &str, &str)] = &[
         "trace generate",
         "",
         "`paceline trace generate lte-driving -o FILE`; other names are constant and square",
+    ),
+    (
+        "kernel unload",
+        "",
+        "`sudo paceline kernel unload abc`; `paceline kernel status` names what is loaded",
     ),
     ("evaluate", "", "`paceline evaluate abc --quick`; `paceline schemes` lists schemes"),
     (

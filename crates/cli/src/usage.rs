@@ -33,7 +33,7 @@ pub(crate) fn parse<C: Parser>() -> C {
 /// Returns clap's message, with a remedy if one is known here. Drops clap's last line if the
 /// message already says what to write, and its usage line where that names a wrong option.
 fn message(error: &clap::Error, cli: &Command, words: &[OsString]) -> String {
-    let text = error.render().ansi().to_string();
+    let text = in_words(error.render().ansi().to_string());
     let command = command_of(cli, words);
     let known = remedy(error, &command);
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
@@ -59,6 +59,19 @@ fn message(error: &clap::Error, cli: &Command, words: &[OsString]) -> String {
         kept.insert_str(at, &format!("\n  tip: {remedy}\n"));
     }
     kept.trim_end().to_string()
+}
+
+/// Returns the text without what Rust's parsers of numbers say.
+fn in_words(text: String) -> String {
+    let words = [
+        ("invalid digit found in string", "expected a whole number"),
+        ("cannot parse integer from empty string", "expected a whole number"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("number too small to fit in target type", "the number is too small"),
+        ("invalid float literal", "expected a number"),
+        ("cannot parse float from empty string", "expected a number"),
+    ];
+    words.into_iter().fold(text, |text, (rust, plain)| text.replace(rust, plain))
 }
 
 /// Returns the names of the command that the words of the process call, without the program's.

@@ -167,9 +167,47 @@ const NEWCOMERS: &[Line] = &[
     (&["compare", "-v"], &["--json prints every figure"]),
 ];
 
+/// Names of files that are those of another format, schemes of others, and values of a wrong kind.
+const NAMES: &[Line] = &[
+    (&["trace", "convert", "lte-driving", "x.json"], &["x.json", ".csv or .down, .up or .trace"]),
+    (&["trace", "convert", "lte-driving", "-o", "x.pdf"], &["x.pdf", ".csv or .down"]),
+    (&["trace", "convert", "lte-driving", "-o", "x.csv", "--to", "mahimahi"], &["leave --to out"]),
+    (&["trace", "convert", "lte-driving", "-o", "x.down", "--to", "csv"], &["ends with .csv"]),
+    (&["trace", "generate", "lte-driving", "-o", "x.parquet"], &["x.parquet", ".csv or .down"]),
+    (&["compare", "--csv", "x.json"], &["--csv writes a table", ".csv or .parquet"]),
+    (&["compare", "--series", "x.pdf"], &["--series writes a table", ".csv or .parquet"]),
+    (&["schemes", "--csv", "x.json"], &["--csv writes a table"]),
+    (&["validate", "-o", "x.pdf"], &["a table or a text", ".csv"]),
+    (&["scenario", "new", "dumbbell", "-o", "x.json"], &["ends with .toml"]),
+    (&["remy", "import", "starter", "-o", "x.csv"], &[".toml or .json"]),
+    (&["remy", "export", "starter", "-o", "x.toml"], &[".dna"]),
+    (&["remy", "show", "starter", "-o", "x.pdf"], &[".html"]),
+    (
+        &["link", "--up", "1Mbps", "--down", "1Mbps", "--summary", "x.csv", "true"],
+        &["--summary writes JSON", ".json"],
+    ),
+    (&["delay", "1ms", "--pcap", "x.json", "true"], &["--pcap", ".pcapng"]),
+    (&["recv", "--qlog", "x.csv"], &["--qlog", ".sqlog"]),
+    (&["sweep", "no-such.toml", "-o", "out"], &["docs/howto/sweeps.md"]),
+    (&["plot", "no-such.json", "-o", "x.pdf"], &["paceline compare -o results"]),
+    (&["compare", "--schemes", "htcp"], &["Linux has it", "`linux:htcp`"]),
+    (&["compare", "--schemes", "TcpWestwoodPlus"], &["`linux:westwood`"]),
+    (&["compare", "--schemes", "bic,cubic"], &["`linux:bic`"]),
+    (&["evaluate", "lp"], &["`linux:lp`"]),
+    (&["compare", "--schemes", "swift"], &["it is not here", "`copa`"]),
+    (&["compare", "--schemes", "proprate"], &["`sprout`, `verus` and `c2tcp`"]),
+    (&["schemes", "illinois"], &["`linux:illinois`"]),
+    (&["gap", "--schemes", "./mine.py"], &["compare, contest, evaluate, run and sweep take"]),
+    (&["compare", "--runs", "ten"], &["expected a whole number"]),
+    (&["kernel", "unload"], &["paceline kernel unload abc"]),
+    (&["bench", "--schemes", "cubic"], &["`paceline bench a`"]),
+    (&["validate", "--only", "zzz"], &["docs/validation.md"]),
+    (&["contest", "--entries", "./no-such-file.py"], &["./no-such-file.py: there is no such file"]),
+];
+
 #[test]
 fn each_message_names_the_remedy() {
-    for &(arguments, words) in LINES.iter().chain(NEWCOMERS) {
+    for &(arguments, words) in LINES.iter().chain(NEWCOMERS).chain(NAMES) {
         let seen = paceline(arguments);
         assert_eq!(seen.code, 2, "{arguments:?}: {}{}", seen.out, seen.err);
         for word in words {
@@ -180,7 +218,9 @@ fn each_message_names_the_remedy() {
         assert!(!seen.err.contains("panicked"), "{arguments:?}: {}", seen.err);
         assert!(seen.out.is_empty(), "{arguments:?} prints results: {}", seen.out);
     }
-    for name in ["fig", "fig.pdf", "fig.png"] {
+    let other =
+        ["csv", "down", "json", "parquet", "pdf", "toml", "html"].map(|end| format!("x.{end}"));
+    for name in ["fig", "fig.pdf", "fig.png"].into_iter().chain(other.iter().map(String::as_str)) {
         assert!(!std::path::Path::new(name).exists(), "{name} was made");
     }
 }

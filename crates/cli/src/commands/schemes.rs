@@ -10,6 +10,7 @@ use paceline_cc::spec::nearest;
 use paceline_requests::ParameterFields;
 use serde::Serialize;
 
+use crate::elsewhere::instead_of;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results;
@@ -61,11 +62,12 @@ impl Schemes {
             let known = listing.schemes.iter().chain(&listing.queues);
             let elsewhere = paceline_schemes::known_elsewhere(name).map(String::from);
             let near = elsewhere.or_else(|| nearest(name, known.map(|entry| entry.name.as_str())));
+            let near = near.map(|near| format!("did you mean `{near}`?"));
             listing.schemes.retain(|entry| entry.name == *name);
             listing.queues.retain(|entry| entry.name == *name);
             if listing.schemes.is_empty() && listing.queues.is_empty() {
-                let hint =
-                    near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+                let hint = instead_of(name).or(near);
+                let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
                 return Err(Error::Usage(format!(
                     "there is no scheme or queue `{name}`{hint}; `paceline schemes` lists all"
                 )));

@@ -140,7 +140,12 @@ impl SweepCommand {
     }
 
     fn grid(&self) -> Result<Grid, Error> {
-        let text = text_of(&self.file)?;
+        let text = text_of(&self.file).map_err(|error| match error {
+            Error::Usage(text) if !self.file.exists() => {
+                Error::Usage(format!("{text}; docs/howto/sweeps.md shows such a file"))
+            }
+            error => error,
+        })?;
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let read = |path: &Path| text_of(path).map_err(|error| error.to_string());
         let grid = Grid::parse(&text, folder, read).map_err(|error| self.wrong(&error))?;

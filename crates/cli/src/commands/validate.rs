@@ -94,7 +94,9 @@ impl Validate {
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
             if cases.is_empty() {
-                return Err(Error::Usage(format!("--only: no check has `{only}` in its name")));
+                return Err(Error::Usage(format!(
+                    "--only: no check has `{only}` in its name; docs/validation.md has them all"
+                )));
             }
         }
         let bar = output::progress(self.quiet, cases.len());

@@ -57,7 +57,13 @@ impl Plot {
             self.look.check(path)?;
         }
         let name = self.result.display().to_string();
-        let bytes = output::read(&self.result, LARGEST)?;
+        let bytes = output::read(&self.result, LARGEST).map_err(|error| match error {
+            Error::Usage(text) if !self.result.exists() => {
+                let result = "`paceline compare -o results` writes a result, results/compare.json";
+                Error::Usage(format!("{text}; {result}"))
+            }
+            error => error,
+        })?;
         let saved = saved::read(&bytes, &self.result)
             .map_err(|problem| Error::Usage(format!("{name}: {problem}")))?;
         let figures = figures(&saved, &self.look.layout()?);

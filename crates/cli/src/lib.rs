@@ -51,6 +51,7 @@ mod runs;
 mod series;
 mod sheet;
 mod table;
+mod tcp_probe;
 mod temporary;
 mod usage;
 

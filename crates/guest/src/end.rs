@@ -18,6 +18,7 @@ use crate::frames::{self, Sample, SocketSample, TcpInfo};
 use crate::guest::{Guest, ORIGIN};
 use crate::host::{self, Role};
 use crate::launch::Start;
+use crate::probe::Probe;
 use crate::programs;
 use crate::settings::HostSettings;
 use crate::store::Frames;
@@ -118,6 +119,9 @@ pub(crate) fn ends(
             let name = settings.host.as_ref().unwrap_or(&setup.name);
             host.tap.host = format!("{name}.{}", role.name());
             host.tap.capture.clone_from(&setup.capture);
+            let names = flows.iter().map(|(_, setup)| setup.name.clone()).collect();
+            let probe = |to| Probe::new(to, &host.tap.host, role == Role::Sender, names);
+            host.probe = setup.probe.clone().map(probe);
         }
         Ok(Arc::new(Mutex::new(host)))
     };
@@ -216,6 +220,8 @@ struct Host {
     failure: Option<String>,
     role: Role,
     tap: Tap,
+    /// Passes on the events of TCP, if the run asks for them.
+    probe: Option<Probe>,
     /// Frames that this host has sent, and frames that will arrive at it.
     leaving: Frames,
     arriving: Frames,
@@ -251,6 +257,7 @@ impl Host {
             failure: None,
             role,
             tap: Tap::default(),
+            probe: None,
             leaving,
             arriving,
             arrived: VecDeque::new(),
@@ -357,6 +364,11 @@ impl Host {
                 frames::Body::Output(output) => {
                     if let Some(program) = program_of(&mut self.connections, report.connection) {
                         add_output(program, &output);
+                    }
+                }
+                frames::Body::Trace(text) => {
+                    if let Some(probe) = &mut self.probe {
+                        probe.add(&text);
                     }
                 }
                 frames::Body::Note(_) | frames::Body::Hello { .. } => {}

@@ -45,6 +45,8 @@ pub enum Body {
     Exit(i32),
     /// State of a TCP socket of such a program.
     Socket(SocketSample),
+    /// Text of the kernel's trace events of TCP, which lines may begin before and end behind.
+    Trace(Vec<u8>),
     /// Output of such a program.
     Output(Output),
 }
@@ -148,6 +150,7 @@ pub fn parse(payload: &[u8]) -> Option<GuestReport> {
         5 => Body::Note(text(body)),
         6 => Body::Exit(i32::from_le_bytes(body.first_chunk().copied()?)),
         7 => Body::Socket(socket(body)?),
+        8 => Body::Trace(body.to_vec()),
         16 => Body::Output(Output {
             is_error: *body.first()? == 2,
             total: u64_at(body, 4)?,
@@ -283,6 +286,8 @@ mod tests {
         let output = parse(&report(16, 1, b"\x02\0\0\0\x05\0\0\0\0\0\0\0no\n"));
         let expected = Output { is_error: true, total: 5, bytes: b"no\n".to_vec() };
         assert_eq!(output.map(|it| it.body), Some(Body::Output(expected)));
+        let trace = parse(&report(8, 255, b"1.5: tcp_probe: "));
+        assert_eq!(trace.map(|it| it.body), Some(Body::Trace(b"1.5: tcp_probe: ".to_vec())));
         assert_eq!(parse(&report(6, 0, &7i32.to_le_bytes())).map(|r| r.body), Some(Body::Exit(7)));
     }
 

@@ -193,6 +193,9 @@ pub(crate) fn words(role: Role, flows: &Flows) -> Result<Vec<String>, Error> {
         add(&format!("sysctl.{CONGESTION_CONTROL}"), scheme);
     }
     add("sample", &SAMPLE_INTERVAL_NS.to_string());
+    if flows.iter().any(|(_, setup)| setup.probe.is_some()) {
+        add("probe", "1");
+    }
     add("flows", &flows.len().to_string());
     for (number, (settings, setup)) in flows.iter().enumerate() {
         connection(role, number, (settings, setup), mtu, &mut add)?;

@@ -30,6 +30,8 @@ mod launch;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod probe;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod programs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ring;

@@ -491,6 +491,7 @@ impl Builder<'_> {
         setup.end = Time::ZERO + self.scenario.duration;
         setup.capture = self.scenario.capture.clone();
         setup.log = self.scenario.log.clone();
+        setup.probe = self.scenario.probe.clone();
         let name = one.name.clone();
         setup.name.clone_from(&name);
         if made.hosts().is_some() {

@@ -70,6 +70,7 @@ mod routes;
 mod run;
 pub mod runs;
 pub mod scenario;
+mod tcp_probe;
 mod timetable;
 mod transport;
 mod world;
@@ -89,6 +90,7 @@ pub use outcome::{
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};
+pub use tcp_probe::{TcpEvent, TcpEventKind, TcpObserver, TcpProbe, TcpValues};
 pub use transport::{
     CustomTransport, MakeHosts, MakeTransport, TransportEnd, TransportEnds, TransportSetup,
 };

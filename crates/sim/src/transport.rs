@@ -10,6 +10,7 @@ use crate::capture::Capture;
 use crate::connection_log::ConnectionLog;
 use crate::outcome::ProgramOutcome;
 use crate::scenario::Programs;
+use crate::tcp_probe::TcpProbe;
 
 /// One end of a transport. It takes and gives packets as every [`Stage`] does. Packets that it
 /// gives have a size, an ECN field, and a [`Body::Opaque`] with a handle of their bytes, which the
@@ -71,6 +72,8 @@ pub struct TransportSetup {
     pub capture: Option<Capture>,
     /// Receives what the ends do, if they keep a log.
     pub log: Option<ConnectionLog>,
+    /// Receives the events of the ends' TCP sockets, if they are those of Linux hosts.
+    pub probe: Option<TcpProbe>,
     seed: u64,
     flow: u32,
 }
@@ -87,6 +90,7 @@ impl TransportSetup {
             name: String::new(),
             capture: None,
             log: None,
+            probe: None,
             seed,
             flow,
         }
@@ -132,6 +136,7 @@ pub struct CustomTransport {
     runs_programs: bool,
     has_bytes: bool,
     keeps_log: bool,
+    has_probe: bool,
     /// True if its label is a name that its family can read.
     has_name: bool,
 }
@@ -150,6 +155,7 @@ impl CustomTransport {
             runs_programs: false,
             has_bytes: false,
             keeps_log: false,
+            has_probe: false,
             has_name: false,
         }
     }
@@ -216,6 +222,18 @@ impl CustomTransport {
     /// Returns true if logs get what its ends do.
     pub fn keeps_log(&self) -> bool {
         self.keeps_log
+    }
+
+    /// Marks it as a transport whose ends pass the events of TCP to [`TransportSetup::probe`].
+    #[must_use]
+    pub fn with_probe(mut self) -> CustomTransport {
+        self.has_probe = true;
+        self
+    }
+
+    /// Returns true if probes get the events of its ends.
+    pub fn has_probe(&self) -> bool {
+        self.has_probe
     }
 
     /// Marks its label as a name that its family can read.

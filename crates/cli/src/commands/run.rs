@@ -33,6 +33,7 @@ use crate::runs::RunsArgs;
 use crate::series;
 use crate::sheet::Sheet;
 use crate::table::{Grid, grid_of};
+use crate::tcp_probe::{ProbeArgs, ProbeTable};
 
 /// Largest scenario file in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -65,6 +66,8 @@ pub(crate) struct Run {
     capture: CaptureArgs,
     #[command(flatten)]
     log: LogArgs,
+    #[command(flatten)]
+    probe: ProbeArgs,
     /// Print JSON instead of tables
     #[arg(long, help_heading = "Outputs")]
     json: bool,
@@ -112,6 +115,9 @@ impl Run {
         if let Some(path) = self.log.path() {
             check_log(path, &scenario)?;
         }
+        if let Some(path) = self.probe.path() {
+            check_probe(path, &scenario)?;
+        }
         // Plots over time need bins; JSON without a page has the series that the file asks for.
         let wants_series = self.output.is_some() || self.series.is_some();
         if let (true, Record::Metrics) = (wants_series, scenario.record) {
@@ -121,17 +127,20 @@ impl Run {
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
         results::prepare_table("--csv", self.csv.as_deref())?;
         results::prepare_table("--series", self.series.as_deref())?;
-        let is_csv = [&self.csv, &self.series]
-            .iter()
-            .any(|path| results::is_standard_output(path.as_deref()));
+        let is_csv = [self.csv.as_deref(), self.series.as_deref(), self.probe.path()]
+            .into_iter()
+            .any(results::is_standard_output);
         let capture = self.capture.open()?;
         scenario.capture = capture.as_ref().map(CaptureFile::capture);
         let logs = self.log.open()?;
         scenario.log = logs.as_ref().map(LogFiles::log);
+        let probe = self.probe.open()?;
+        scenario.probe = probe.as_ref().map(ProbeTable::probe);
         let runs = several::run_all(&scenario).map_err(|error| wrong(&error));
         // The packets before an error are kept, since they may show its cause.
         let captured = capture.map_or(Ok(()), |file| file.finish());
         let logged = logs.map_or(Ok(()), |files| files.finish());
+        let probed = probe.map_or(Ok(()), |table| table.finish(self.quiet));
         let runs = runs?;
         if !host::go_on() {
             return Err(Error::Message("the runs were ended".into()));
@@ -182,6 +191,7 @@ impl Run {
             .and(series)
             .and(captured)
             .and(logged)
+            .and(probed)
             .and(printed)
             .and(output::warn(&warnings, self.strict))
     }
@@ -301,6 +311,26 @@ fn check_log(path: &Path, scenario: &Scenario) -> Result<(), Error> {
         _ => return Ok(()),
     };
     Err(Error::Usage(format!("--qlog {path}: {problem}")))
+}
+
+/// Checks that a scenario has Linux hosts, whose events are written to the file `path`.
+///
+/// # Errors
+/// It has none, or there are several runs.
+fn check_probe(path: &Path, scenario: &Scenario) -> Result<(), Error> {
+    let (probed, _) = flows_by(scenario, CustomTransport::has_probe);
+    let problem = match (&probed[..], scenario.runs.count) {
+        ([], _) => {
+            "no flow has Linux hosts, whose kernels report events: take host = \"linux\", or the scheme linux:cubic. \
+             --series has inner values of the simulator's schemes"
+                .into()
+        }
+        (_, runs) if runs > 1 => {
+            format!("the scenario has {runs} runs, and a file takes the events of one: add --runs 1")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Usage(format!("--probe {}: {problem}", path.display())))
 }
 
 /// Returns the flows whose transports are of a kind, and the others.

@@ -12,6 +12,7 @@
 #include "loop.h"
 #include "network.h"
 #include "observe.h"
+#include "probe.h"
 #include "program.h"
 
 #define TFD_TIMER_ABSTIME 1
@@ -21,6 +22,8 @@ static int timer;
  * Time of the next samples: 1 s, and then each multiple of the interval later, equal at all hosts.
  */
 static u64 next_sample = NEVER;
+/* Time of the next reading of TCP's events. */
+static u64 next_probe = NEVER;
 
 /*
  * Seeds the random pool from the command line. Kernels would seed it from the host, but the
@@ -140,7 +143,7 @@ static int set_up(struct text *problem)
 		return 1;
 	mount_for_programs();
 	set_sysctls();
-	if (set_network_up(problem, &index))
+	if (set_network_up(problem, &index) || (settings.probe && start_probe(problem)))
 		return 1;
 	result = open_telemetry(index);
 	if (result) {
@@ -150,13 +153,15 @@ static int set_up(struct text *problem)
 	return result != 0;
 }
 
-/* Returns the time of the next event: of a frame to retry, a sample, a sender or a program. */
+/* Returns the time of the next event: of a frame to retry, a sample, a sender, a program or a reading of TCP's events. */
 static u64 next_time(u64 retry)
 {
 	u64 least = retry < next_sample ? retry : next_sample, wakes = programs_wake();
 
 	if (wakes < least)
 		least = wakes;
+	if (next_probe < least)
+		least = next_probe;
 	for (usize i = 0; i < settings.plan_count && settings.is_sender; i++) {
 		wakes = sender_wakes(i);
 		if (wakes < least)
@@ -192,6 +197,14 @@ static void sample(u64 time)
 	next_sample += ((time - next_sample) / settings.sample + 1) * settings.sample;
 }
 
+static void probe(u64 time)
+{
+	if (time < next_probe)
+		return;
+	read_probe();
+	next_probe += ((time - next_probe) / PROBE_INTERVAL + 1) * PROBE_INTERVAL;
+}
+
 /* Runs all events up to `time`. */
 static void step_all(u64 time)
 {
@@ -201,6 +214,7 @@ static void step_all(u64 time)
 				step_sender(i, 0, time);
 	step_programs(time);
 	sample(time);
+	probe(time);
 }
 
 static void handle(const struct epoll_event *event, int signals)
@@ -278,6 +292,8 @@ int main(void)
 	start_listening_programs(signals);
 	if (settings.sample)
 		next_sample = SECOND;
+	if (settings.probe)
+		next_probe = SECOND + PROBE_INTERVAL;
 	say_hello();
 	run(signals);
 }

@@ -210,6 +210,8 @@ static int read_key(const char *key, char *value)
 		return number(value, 0, 0x7fffffff, &settings.txqueuelen);
 	if (is_equal(key, "sample"))
 		return number(value, 0, NEVER / 2, &settings.sample);
+	if (is_equal(key, "probe"))
+		return number(value, 0, 1, &settings.probe);
 	if (is_equal(key, "flows")) {
 		if (!number(value, 1, MAX_CONNECTIONS, &n))
 			return 0;

@@ -44,6 +44,8 @@ struct settings {
 	u8 prefix;
 	u8 seed[32];
 	u64 mtu, txqueuelen, sample;
+	/* 1 if TCP's events are reported. */
+	u64 probe;
 	const char *qdisc;
 	struct {
 		const char *name, *value;

@@ -8,7 +8,7 @@
 
 #include "base.h"
 
-enum kind { HELLO = 1, SAMPLE = 2, END = 3, ERROR = 4, NOTE = 5, EXIT = 6, SOCKET = 7, OUTPUT = 16 };
+enum kind { HELLO = 1, SAMPLE = 2, END = 3, ERROR = 4, NOTE = 5, EXIT = 6, SOCKET = 7, TRACE = 8, OUTPUT = 16 };
 #define HOST 255
 /* Bytes of a body: the frame has at most 1400 bytes after the Ethernet header. */
 #define MAX_BODY (1400 - 16)

@@ -23,6 +23,7 @@ use paceline_trace::Trace;
 
 use crate::capture::Capture;
 use crate::connection_log::ConnectionLog;
+use crate::tcp_probe::TcpProbe;
 use crate::runs::Runs;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
@@ -63,6 +64,8 @@ pub struct Scenario {
     pub capture: Option<Capture>,
     /// Receives what the ends of flows do whose transports keep a log, such as QUIC stacks.
     pub log: Option<ConnectionLog>,
+    /// Receives the events of the TCP sockets of Linux hosts.
+    pub probe: Option<TcpProbe>,
 }
 
 /// How much of a run is recorded.
@@ -255,6 +258,7 @@ impl Scenario {
             digest: true,
             capture: None,
             log: None,
+            probe: None,
         }
     }
 }

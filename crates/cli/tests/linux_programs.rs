@@ -357,13 +357,6 @@ fn mistakes_are_named() {
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("and a program at its sender"), "{errors}");
     let Some(built) = guest() else { return };
-    // Videos are frames, and TCP has none: the error names what there is instead.
-    for media in ["video = {}", "audio = {}"] {
-        let keys = format!("host = \"linux\"\n{media}\n");
-        let (code, _, errors) = run(&built.folder, "programs-video", "1s", &keys);
-        assert_eq!(code, Some(2), "{errors}");
-        assert!(errors.contains("no video") && errors.contains("limited = {"), "{errors}");
-    }
     let missing = "host = \"linux\"\n[flow.programs]\nsender = [\"no-such-program-here\"]\n";
     let (code, _, errors) = run(&built.folder, "programs-missing", "1s", missing);
     assert_eq!(code, Some(2), "{errors}");

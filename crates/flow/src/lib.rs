@@ -77,4 +77,6 @@ pub use receiver::{ACK_SIZE, Receiver, ReceiverConfig, ReceiverStats};
 pub use sender::{
     EMPTY_SIZE, HandshakeCounts, MissingSignals, SENDER_SIGNALS, Sender, SenderConfig,
 };
-pub use workload::{Amount, Audio, Frame, On, Periods, Transfer, Video, VideoStats, Workload};
+pub use workload::{
+    Amount, Audio, Frame, FrameSource, On, Periods, Transfer, Video, VideoStats, Workload,
+};

@@ -27,6 +27,8 @@ pub(crate) struct Arrivals {
     /// Connections, by their ports at this host's peer and at this host.
     connections: BTreeMap<(u16, u16), Stream>,
     bytes: u64,
+    /// End of the data that has arrived without a gap, each time that it has grown, if this is recorded.
+    progress: Option<Vec<(u64, Time)>>,
 }
 
 /// Parts of a connection's data that have arrived.
@@ -46,8 +48,18 @@ impl Arrivals {
         self.bytes
     }
 
+    /// Records from now on when the end of the data without a gap grows.
+    pub(crate) fn record_progress(&mut self) {
+        self.progress = Some(Vec::new());
+    }
+
+    /// Returns the ends of the data without a gap, and when they were reached; empty if this is not recorded.
+    pub(crate) fn progress(&self) -> &[(u64, Time)] {
+        self.progress.as_deref().unwrap_or_default()
+    }
+
     /// Counts a segment that arrives.
-    pub(crate) fn on_segment(&mut self, segment: &Segment) {
+    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
         let ports = (segment.from, segment.to);
         if segment.syn {
             let first = segment.sequence.wrapping_add(1);
@@ -60,7 +72,13 @@ impl Arrivals {
         }
         let Some(stream) = self.connections.get_mut(&ports) else { return };
         let Some(start) = unwrap(stream.first, stream.contiguous, segment.sequence) else { return };
+        let before = stream.contiguous;
         self.bytes += stream.add(start, start + u64::from(segment.length));
+        if let Some(progress) = &mut self.progress
+            && stream.contiguous > before
+        {
+            progress.push((stream.contiguous, now));
+        }
     }
 }
 
@@ -137,6 +155,11 @@ impl Departures {
     /// Creates an account that also follows these transfers.
     pub(crate) fn of(transfers: Transfers) -> Departures {
         Departures { transfers, ..Departures::default() }
+    }
+
+    /// Returns the end of the data that was sent on its connection with the most data.
+    pub(crate) fn sent_end(&self) -> u64 {
+        self.connections.values().map(|sent| sent.end).max().unwrap_or(0)
     }
 
     /// Returns, once, the RTT of the newest segment that the latest acknowledgements have newly
@@ -233,11 +256,11 @@ mod tests {
     fn bytes_count_once() {
         let mut arrivals = Arrivals::default();
         // Data before a SYN is not counted; sequence numbers wrap around.
-        arrivals.on_segment(&data(5, 100));
+        arrivals.on_segment(Time::ZERO, &data(5, 100));
         let first = u32::MAX - 99;
-        arrivals.on_segment(&syn(first - 1));
+        arrivals.on_segment(Time::ZERO, &syn(first - 1));
         let mut at = |offset: u32, length: u32| {
-            arrivals.on_segment(&data(first.wrapping_add(offset), length));
+            arrivals.on_segment(Time::ZERO, &data(first.wrapping_add(offset), length));
             arrivals.bytes()
         };
         assert_eq!(at(0, 100), 100);
@@ -251,19 +274,31 @@ mod tests {
         assert_eq!(at(u32::MAX, 10), 550);
     }
 
+    #[test]
+    fn progress_is_that_of_data_without_a_gap() {
+        let mut arrivals = Arrivals::default();
+        arrivals.record_progress();
+        arrivals.on_segment(Time::ZERO, &syn(99));
+        for (time, sequence) in [(1, 100), (2, 300), (3, 300), (4, 200), (5, 400)] {
+            arrivals.on_segment(Time::from_secs(time), &data(sequence, 100));
+        }
+        let reached = [(100, 1), (300, 4), (400, 5)];
+        assert_eq!(arrivals.progress(), reached.map(|(end, at)| (end, Time::from_secs(at))));
+    }
+
     /// Counts each byte once, whatever the order of a stream's pieces.
     #[test]
     fn any_order_counts_all() {
         let mut random = paceline_cc::Stream::new(3, "pieces");
         for _ in 0..200 {
             let mut arrivals = Arrivals::default();
-            arrivals.on_segment(&syn(0));
+            arrivals.on_segment(Time::ZERO, &syn(0));
             let mut seen = [false; 300];
             for _ in 0..60 {
                 let start = (random.next_u64() % 280) as usize;
                 let length = 1 + (random.next_u64() % 20) as usize;
                 seen[start..start + length].fill(true);
-                arrivals.on_segment(&data(1 + start as u32, length as u32));
+                arrivals.on_segment(Time::ZERO, &data(1 + start as u32, length as u32));
                 let distinct = seen.iter().filter(|seen| **seen).count() as u64;
                 assert_eq!(arrivals.bytes(), distinct);
             }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_cc::{Body, Packet, Span, Stage, Time, TrafficClass};
-use paceline_flow::{SenderStats, Transfer};
+use paceline_flow::{SenderStats, Transfer, VideoStats, Workload};
 use paceline_sim::{
-    Capture, CapturedFrame, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup,
+    Capture, CapturedFrame, Media, ProgramOutcome, TransportEnd, TransportEnds, TransportSetup,
 };
 
 use crate::account::{Arrivals, Departures};
@@ -18,6 +18,7 @@ use crate::frames::{self, Sample, SocketSample, TcpInfo};
 use crate::guest::{Guest, ORIGIN};
 use crate::host::{self, Role};
 use crate::launch::Start;
+use crate::media::SentMedia;
 use crate::probe::Probe;
 use crate::programs;
 use crate::settings::HostSettings;
@@ -112,7 +113,14 @@ pub(crate) fn ends(
                 program.files_sha256.clone_from(&programs.files_sha256);
                 program
             });
-            connections.push(Connection::new(plan, program, &settings.scheme));
+            let mut connection = Connection::new(plan, program, &settings.scheme);
+            if matches!(setup.workload, Workload::Video(_) | Workload::Audio(_)) {
+                match role {
+                    Role::Sender => connection.media = SentMedia::of(setup, host::mtu(&flows)?),
+                    Role::Receiver => connection.arrivals.record_progress(),
+                }
+            }
+            connections.push(connection);
         }
         let mut host = Host::new(guest, role, connections, leaving.clone(), arriving.clone());
         if let Some((settings, setup)) = flows.first() {
@@ -127,11 +135,13 @@ pub(crate) fn ends(
     };
     let sender = host(Role::Sender, &there, &back)?;
     let receiver = host(Role::Receiver, &back, &there)?;
-    let end = |host: &Arc<Mutex<Host>>, flow: usize| {
-        Box::new(End { host: Arc::clone(host), flow, transfers: Vec::new() })
+    let end = |host: &Arc<Mutex<Host>>, flow: usize, peer: Option<&Arc<Mutex<Host>>>| {
+        let peer = peer.map(Arc::clone);
+        Box::new(End { host: Arc::clone(host), peer, flow, transfers: Vec::new() })
     };
-    let ends = (0..flows.len())
-        .map(|flow| -> TransportEnds { (end(&sender, flow), end(&receiver, flow)) });
+    let ends = (0..flows.len()).map(|flow| -> TransportEnds {
+        (end(&sender, flow, Some(&receiver)), end(&receiver, flow, None))
+    });
     Ok(ends.collect())
 }
 
@@ -139,6 +149,8 @@ pub(crate) fn ends(
 /// each of them, and asks all of them for their wake-ups after each call of one.
 struct End {
     host: Arc<Mutex<Host>>,
+    /// The receiving host, at the end that sends.
+    peer: Option<Arc<Mutex<Host>>>,
     /// Number of the connection.
     flow: usize,
     /// Transfers of a known size that have finished.
@@ -151,6 +163,8 @@ struct Connection {
     is_abc: bool,
     arrivals: Arrivals,
     departures: Departures,
+    /// Frames of a video or packets of audio that it sends.
+    media: Option<SentMedia>,
     /// Latest report of the built-in sender or receiver.
     sample: Option<Sample>,
     /// Latest reports of the sockets of programs, with the guest's times.
@@ -164,7 +178,8 @@ impl Connection {
         let departures = Departures::of(Transfers::new(plan));
         let is_abc = scheme == "abc_ecn";
         let arrivals = Arrivals::default();
-        Connection { is_abc, arrivals, departures, sample: None, sockets: Vec::new(), program }
+        let (media, sample, sockets) = (None, None, Vec::new());
+        Connection { is_abc, arrivals, departures, media, sample, sockets, program }
     }
 
     /// Stores the report of a program's socket, and drops those of earlier samples.
@@ -292,6 +307,7 @@ impl Host {
     /// first one, and send one acknowledgement for all. A program that asks the time in a loop, until a
     /// frame arrives, never is idle; it gets its frames after [`SPINS`] readings.
     fn run(&mut self, now: Time) {
+        self.order_frames(now);
         loop {
             if self.wake <= now {
                 let ready = self.ready.len();
@@ -306,9 +322,31 @@ impl Host {
             }
             let Some(frame) = self.arrived.pop_front() else { return };
             self.spins = 0;
-            self.tap.see(now, true, &frame);
+            if frame::ether_type(&frame) != frames::ETHER_TYPE {
+                self.tap.see(now, true, &frame);
+            }
             self.with_guest(|guest| guest.deliver(guest_time(now), &frame));
         }
+    }
+
+    /// Makes the frames of videos that are due up to `now`, and orders the guest to write them.
+    fn order_frames(&mut self, now: Time) {
+        for (number, connection) in (0..).zip(&mut self.connections) {
+            let Some(mut media) = connection.media.take() else { continue };
+            while media.next() <= now && self.guest.is_some() {
+                let sent = connection.departures.sent_end();
+                if let Some(bytes) = media.make(sent, connection.info()) {
+                    self.arrived.push_back(frames::order(self.role.mac(), number, bytes));
+                }
+            }
+            connection.media = Some(media);
+        }
+    }
+
+    /// Returns when the next frame of a video is due.
+    fn next_frame(&self) -> Time {
+        let due = self.connections.iter().filter_map(|it| it.media.as_ref()).map(SentMedia::next);
+        due.min().filter(|_| self.guest.is_some()).unwrap_or(Time::NEVER)
     }
 
     /// Collects the frames that the guest has sent, and its reports.
@@ -401,7 +439,7 @@ impl Host {
         if let Some(segment) = frame::segment(&frame) {
             let number = host::number_of([segment.from, segment.to], self.connections.len());
             match (self.role, self.connections.get_mut(number)) {
-                (Role::Receiver, Some(it)) => it.arrivals.on_segment(&segment),
+                (Role::Receiver, Some(it)) => it.arrivals.on_segment(now, &segment),
                 (Role::Sender, Some(it)) => {
                     it.departures.on_acknowledgement(now, &segment, &frame::sack(&frame));
                 }
@@ -430,22 +468,27 @@ impl Host {
     /// which the host has sent them, so a connection waits for older packets of others.
     fn wake(&self, number: usize) -> Time {
         match self.ready.front() {
-            None => self.wake,
+            None => self.wake.min(self.next_frame()),
             Some((of, _)) if *of == number => Time::ZERO,
             Some(_) => Time::NEVER,
         }
     }
 }
 
+/// Locks a host. If a thread has panicked meanwhile, the host is used as it is.
+fn lock(host: &Mutex<Host>) -> MutexGuard<'_, Host> {
+    host.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl End {
     fn host(&self) -> MutexGuard<'_, Host> {
-        self.host.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.host)
     }
 }
 
 impl Stage for End {
     fn push(&mut self, now: Time, packet: &Packet) {
-        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut host = lock(&self.host);
         host.push(now, packet);
         if let Some(connection) = host.connections.get_mut(self.flow) {
             self.transfers.extend(connection.departures.transfers.take_finished());
@@ -486,6 +529,18 @@ impl TransportEnd for End {
 
     fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
         self.host().connections.get(self.flow)?.departures.transfers.unfinished(now)
+    }
+
+    fn media(&self) -> Option<Media> {
+        let peer = lock(self.peer.as_ref()?);
+        let progress = peer.connections.get(self.flow)?.arrivals.progress();
+        Some(self.host().connections.get(self.flow)?.media.as_ref()?.media(progress))
+    }
+
+    fn frame_counts(&self) -> VideoStats {
+        let host = self.host();
+        let media = host.connections.get(self.flow).and_then(|it| it.media.as_ref());
+        media.map_or_else(VideoStats::default, SentMedia::counts)
     }
 
     fn programs(&self) -> Vec<ProgramOutcome> {

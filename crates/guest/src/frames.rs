@@ -133,6 +133,21 @@ const BYTES_RECEIVED: usize = 128;
 const DELIVERY_RATE: usize = 160;
 const TOTAL_RTO: usize = 240;
 
+/// Returns the frame that orders `/init` of the device `mac` to write `bytes` more on a connection.
+pub fn order(mac: [u8; 6], connection: u8, bytes: u64) -> Vec<u8> {
+    const ORDER: u8 = 32;
+    let mut frame = mac.to_vec();
+    frame.extend([2, 0, 0, 0, 0, 0xff]);
+    frame.extend(ETHER_TYPE.to_be_bytes());
+    frame.extend(MAGIC);
+    frame.extend([ORDER, connection, 8, 0]);
+    // The time of the frame's arrival is that of the order.
+    frame.extend(0u64.to_le_bytes());
+    frame.extend(bytes.to_le_bytes());
+    frame.resize(frame.len().max(60), 0);
+    frame
+}
+
 /// Reads a report from the bytes after the Ethernet header. `None` if they are no valid report:
 /// another program's frame, or a damaged one.
 pub fn parse(payload: &[u8]) -> Option<GuestReport> {

@@ -292,12 +292,10 @@ fn connection(
             let numbers: Vec<_> = periods.iter().map(u64::to_string).collect();
             add("periods", &numbers.join(","));
         }
-        _ => {
+        Workload::Video(_) | Workload::Audio(_) => add("ordered", "1"),
+        Workload::Supplied => {
             return Err(Error::Unusable(
-                "Linux hosts have no video, audio or call, because TCP's connections have no frames. Take limited = { rate \
-                 = \"2Mbps\" } for the rate of a video, on_off for its segments, a program of yours that plays one \
-                 (`programs`), or the video over one of Paceline's schemes beside the host's flow"
-                    .into(),
+                "Linux hosts have no workload that a driver supplies; take bulk, bytes, limited, on_off, video or audio".into(),
             ));
         }
     }
@@ -316,7 +314,7 @@ fn seed(random: &mut Stream) -> String {
 
 /// Returns the bytes that an application writes for this many bytes on the wire, as scenarios count
 /// them.
-fn written(bytes: u64, mtu: u16) -> u64 {
+pub(crate) fn written(bytes: u64, mtu: u16) -> u64 {
     let packets = bytes.div_ceil(u64::from(mtu));
     bytes.saturating_sub(packets * HEADERS).max(1)
 }

@@ -33,7 +33,11 @@ pub fn transport(
         let ends = ends.map_err(|error| error.to_string())?.pop();
         ends.ok_or_else(|| "a flow without ends".to_string())
     };
-    let made = CustomTransport::new(label, make).with_queue(queue).with_programs().with_bytes().with_probe();
+    let made = CustomTransport::new(label, make)
+        .with_queue(queue)
+        .with_programs()
+        .with_bytes()
+        .with_probe();
     let Some(host) = host else { return Ok(made) };
     Ok(made.with_hosts(host, move |flows| {
         let read = |(label, setup): &(String, TransportSetup)| {

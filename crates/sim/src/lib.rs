@@ -92,7 +92,7 @@ pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter}
 pub use run::{Simulation, run, run_with};
 pub use tcp_probe::{TcpEvent, TcpEventKind, TcpObserver, TcpProbe, TcpValues};
 pub use transport::{
-    CustomTransport, MakeHosts, MakeTransport, TransportEnd, TransportEnds, TransportSetup,
+    CustomTransport, MakeHosts, MakeTransport, Media, TransportEnd, TransportEnds, TransportSetup,
 };
 pub use world::World;
 

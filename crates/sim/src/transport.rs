@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_cc::{Body, Packet, Span, Spec, Stage, Stream, Time};
-use paceline_flow::{SenderStats, Transfer, Workload};
+use paceline_flow::{Frame, SenderStats, Transfer, VideoStats, Workload};
 
 use crate::capture::Capture;
 use crate::connection_log::ConnectionLog;
@@ -35,6 +35,15 @@ pub trait TransportEnd: Stage + Send {
     fn unfinished_transfer(&self, _now: Time) -> Option<Transfer> {
         None
     }
+    /// Returns the frames of a video, or the packets of audio, that this end has sent, and when they
+    /// arrived; `None` for other workloads.
+    fn media(&self) -> Option<Media> {
+        None
+    }
+    /// Returns the counts of frames since the start.
+    fn frame_counts(&self) -> VideoStats {
+        VideoStats::default()
+    }
     /// Returns the results of the programs that run at this end.
     fn programs(&self) -> Vec<ProgramOutcome> {
         Vec::new()
@@ -48,6 +57,17 @@ pub trait TransportEnd: Stage + Send {
     /// Passes names and values of internal state to `see`, for plots: windows in packets, rates in
     /// Mbit/s, times in milliseconds.
     fn inspect(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Frames of a video, or packets of audio, that a transport has carried.
+#[derive(Clone, Debug)]
+pub struct Media {
+    /// The frames, oldest first.
+    pub frames: Vec<Frame>,
+    /// Segments that have arrived completely, by the numbers in the frames, and when.
+    pub arrivals: Vec<(u64, Time)>,
+    /// True for audio.
+    pub is_audio: bool,
 }
 
 /// What the ends of a transport are built from.

@@ -1,12 +1,14 @@
 //! The data that the application has to send, and when.
 
 mod audio;
+mod frames;
 mod overshoot;
 mod video;
 
 use paceline_cc::{Rate, Setup, Span, Stream, Time};
 
 pub use audio::Audio;
+pub use frames::FrameSource;
 use video::Encoder;
 pub use video::{Frame, Video, VideoStats};
 

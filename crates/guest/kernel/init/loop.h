@@ -12,7 +12,7 @@
 #include "telemetry.h"
 
 /* Receiver of an event; the lower 32 bits of an event's number are an index. */
-enum source { TIMER, CHILD, SENDER, LISTENER, INCOMING, PROGRAM };
+enum source { TIMER, CHILD, SENDER, LISTENER, INCOMING, PROGRAM, ORDERS };
 
 /* Creates the epoll instance. Called before all other functions. */
 void open_loop(void);
@@ -55,6 +55,8 @@ void step_sender(usize index, u32 events, u64 time);
 /* Returns the time at which step_sender() must be called if no event comes before. */
 u64 sender_wakes(usize index);
 void sample_senders(void);
+/* Writes `bytes` more on an ORDERED connection, and reports its state. */
+void order(usize index, u64 bytes, u64 time);
 
 /* Receivers. */
 void start_receivers(void);

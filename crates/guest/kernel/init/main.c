@@ -12,6 +12,7 @@
 #include "loop.h"
 #include "network.h"
 #include "observe.h"
+#include "orders.h"
 #include "probe.h"
 #include "program.h"
 
@@ -121,12 +122,11 @@ static void describe(void)
 	power_off();
 }
 
-/* Sets the host up. Returns 0, or 1 with the reason in *problem. */
-static int set_up(struct text *problem)
+/* Sets the host up, and stores its device's index. Returns 0, or 1 with the reason in *problem. */
+static int set_up(struct text *problem, int *index)
 {
 	static char line[LINE + 1];
 	long result = read_file("/proc/cmdline", line, sizeof(line));
-	int index;
 
 	if (result < 0) {
 		put(problem, "/proc/cmdline: ");
@@ -143,9 +143,9 @@ static int set_up(struct text *problem)
 		return 1;
 	mount_for_programs();
 	set_sysctls();
-	if (set_network_up(problem, &index) || (settings.probe && start_probe(problem)))
+	if (set_network_up(problem, index) || (settings.probe && start_probe(problem)))
 		return 1;
-	result = open_telemetry(index);
+	result = open_telemetry(*index);
 	if (result) {
 		put(problem, "packet socket: ");
 		put_error(problem, result);
@@ -233,6 +233,9 @@ static void handle(const struct epoll_event *event, int signals)
 	case PROGRAM:
 		read_output(index);
 		break;
+	case ORDERS:
+		read_orders();
+		break;
 	case SENDER:
 		step_sender(index, event->events, now());
 		break;
@@ -273,11 +276,11 @@ int main(void)
 	} files = { 4096, 4096 };
 	u64 child_signal = 1ull << (SIGCHLD - 1);
 	struct text problem = { .length = 0 };
-	int signals;
+	int signals, index;
 
 	mount_basics();
 	sys(prlimit64, 0, RLIMIT_NOFILE, &files, 0);
-	if (set_up(&problem))
+	if (set_up(&problem, &index))
 		fail(HOST, &problem);
 	open_loop();
 	timer = (int)sys(timerfd_create, CLOCK_MONOTONIC, 0);
@@ -285,6 +288,7 @@ int main(void)
 	signals = (int)sys(signalfd4, -1, &child_signal, sizeof(child_signal), SOCK_NONBLOCK | SOCK_CLOEXEC);
 	watch(timer, EPOLLIN, TIMER, 0);
 	watch(signals, EPOLLIN, CHILD, 0);
+	open_orders(index);
 	if (settings.is_sender)
 		start_senders();
 	else

@@ -11,7 +11,7 @@ enum phase {
 	/* Waits until `wakes`, then connects. */
 	WAITING,
 	CONNECTING,
-	/* Writes `left` bytes; LIMITED is always here. */
+	/* Writes `left` bytes; LIMITED and ORDERED are always here. */
 	WRITING,
 	/* Has nothing to write until `wakes`. */
 	RESTING,
@@ -96,6 +96,9 @@ static void begin_writing(usize index, u64 time)
 	case LIMITED:
 		s->left = plan->bytes;
 		s->wakes = time + plan->interval;
+		break;
+	case ORDERED:
+		/* What was ordered before the connection was established is left. */
 		break;
 	case ON_OFF_TIME:
 		s->left = NEVER;
@@ -195,6 +198,7 @@ static void wrote_all(usize index, u64 time)
 		break;
 	case BULK:
 	case LIMITED:
+	case ORDERED:
 	case ON_OFF_TIME:
 		want(index, 0);
 		break;
@@ -332,6 +336,19 @@ void step_sender(usize index, u32 events, u64 time)
 	else if (s->phase == WRITING || s->phase == RESTING)
 		if (s->fd >= 0)
 			want(index, 0);
+}
+
+void order(usize index, u64 bytes, u64 time)
+{
+	struct sender *s = &senders[index];
+
+	if (index >= settings.plan_count || settings.plans[index].work != ORDERED || s->phase == OVER ||
+	    __builtin_add_overflow(s->left, bytes, &s->left))
+		return;
+	if (s->phase == WRITING && s->retries == NEVER)
+		write_some(index, 0, time);
+	if (s->fd >= 0 && s->phase == WRITING)
+		tell_state(SAMPLE, index, s->fd, s->written);
 }
 
 u64 sender_wakes(usize index)

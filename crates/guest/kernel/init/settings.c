@@ -138,6 +138,10 @@ static int read_plan(const char *key, char *value, struct plan *plan)
 		return number(value, 0, NEVER / 2, &plan->stop);
 	if (is_equal(key, "work"))
 		return read_work(value, plan);
+	if (is_equal(key, "ordered")) {
+		plan->work = ORDERED;
+		return number(value, 1, 1, &n);
+	}
 	if (is_equal(key, "periods"))
 		return read_periods(value, plan);
 	if (is_equal(key, "sndbuf"))

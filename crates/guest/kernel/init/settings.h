@@ -12,7 +12,7 @@
 /* The kernel's command line has at most 4096 bytes. */
 #define LINE 4096
 
-enum work { BULK, BYTES, LIMITED, ON_OFF_TIME, ON_OFF_BYTES, REQUESTS };
+enum work { BULK, BYTES, LIMITED, ON_OFF_TIME, ON_OFF_BYTES, REQUESTS, ORDERED };
 
 /* A connection, or with `fresh` a series of connections, as the command line describes it. */
 struct plan {

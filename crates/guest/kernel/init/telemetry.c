@@ -9,7 +9,6 @@
 
 #define AF_PACKET 17
 #define SOL_PACKET 263
-#define ETHER_TYPE 0x88b5
 /* Frames kept while the device is busy. Only END, ERROR and EXIT may use the last quarter. */
 #define KEPT 256
 #define RETRY MILLISECOND
@@ -70,8 +69,8 @@ void tell(enum kind kind, u8 connection, const void *body, usize length)
 	body_length = (u16)length;
 	memcpy(at, simulator, 6);
 	memcpy(at + 6, own_mac, 6);
-	at[12] = ETHER_TYPE >> 8;
-	at[13] = ETHER_TYPE & 0xff;
+	at[12] = TELEMETRY_TYPE >> 8;
+	at[13] = TELEMETRY_TYPE & 0xff;
 	memcpy(at + 14, magic, 4);
 	at[18] = (u8)kind;
 	at[19] = connection;

@@ -10,6 +10,8 @@
 
 enum kind { HELLO = 1, SAMPLE = 2, END = 3, ERROR = 4, NOTE = 5, EXIT = 6, SOCKET = 7, TRACE = 8, OUTPUT = 16 };
 #define HOST 255
+/* EtherType of reports and orders. */
+#define TELEMETRY_TYPE 0x88b5
 /* Bytes of a body: the frame has at most 1400 bytes after the Ethernet header. */
 #define MAX_BODY (1400 - 16)
 

@@ -17,7 +17,7 @@ macro_rules! sources {
 }
 
 /// The source of `/init`.
-const SOURCES: [(&str, &str); 22] = sources![
+const SOURCES: [(&str, &str); 24] = sources![
     "base.c",
     "base.h",
     "folder.c",
@@ -29,6 +29,8 @@ const SOURCES: [(&str, &str); 22] = sources![
     "network.h",
     "observe.c",
     "observe.h",
+    "orders.c",
+    "orders.h",
     "probe.c",
     "probe.h",
     "program.c",

@@ -25,7 +25,7 @@ use crate::outcome::{
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
 use crate::scenario::{Record, Scenario};
-use crate::transport::CustomTransport;
+use crate::transport::{CustomTransport, TransportEnd, TransportEndpoint};
 use crate::world::World;
 
 use windows::{ActiveTime, Windows};
@@ -202,8 +202,12 @@ impl Simulation {
 
     /// Returns the counters of a transport's sending end; zeros for other flows.
     fn transport_counters(&self, place: &FlowPlace) -> SenderStats {
-        let end = self.world.transport_endpoint(place.sender);
-        end.map_or_else(SenderStats::default, |end| end.end().counters())
+        self.transport_end(place).map_or_else(SenderStats::default, TransportEnd::counters)
+    }
+
+    /// Returns the sending end of a flow whose transport comes whole.
+    fn transport_end(&self, place: &FlowPlace) -> Option<&dyn TransportEnd> {
+        self.world.transport_endpoint(place.sender).map(TransportEndpoint::end)
     }
 
     fn goodput(&self, place: &FlowPlace) -> u64 {
@@ -223,6 +227,9 @@ impl Simulation {
             None => WarmupTotals {
                 goodput,
                 lost: self.transport_counters(place).lost,
+                video: self
+                    .transport_end(place)
+                    .map_or_else(VideoStats::default, TransportEnd::frame_counts),
                 ..WarmupTotals::default()
             },
         }
@@ -460,6 +467,17 @@ impl Simulation {
             outcome.frames = sender.video().map(|(frames, stats)| {
                 call::outcome(&call::sent_frames(frames, segments), measured, stats - before.video)
             });
+        }
+        if let Some(media) = self.transport_end(place).and_then(TransportEnd::media) {
+            let measured = self.warmup_end()..self.world.now().min(record.stop);
+            let frames = call::sent_frames(&media.frames, &media.arrivals);
+            match media.is_audio {
+                true => outcome.audio = Some(call::audio_outcome(&frames, measured)),
+                false => {
+                    let counts = now.video - before.video;
+                    outcome.frames = Some(call::outcome(&frames, measured, counts));
+                }
+            }
         }
         outcome.one_way_delay_ms = record.one_way.quantiles();
         outcome.rtt_ms = record.rtt.quantiles();

@@ -171,6 +171,14 @@ impl Reader<'_> {
                 let message = "a call needs the links of both directions";
                 return self.fail(&file.call, message, "write back = [\"up\"]");
             }
+            if matches!(&flow.scheme, SchemeChoice::Transport(made) if made.hosts().is_some()) {
+                let message = "a call has hosts of its own in each direction, and shares them with no other flow";
+                return self.fail(
+                    &file.call,
+                    message,
+                    "leave host_name (or `host` of the scheme) out",
+                );
+            }
             scenario.flows.extend(call.flows(flow));
             return Ok(());
         }

@@ -23,8 +23,8 @@ use paceline_trace::Trace;
 
 use crate::capture::Capture;
 use crate::connection_log::ConnectionLog;
-use crate::tcp_probe::TcpProbe;
 use crate::runs::Runs;
+use crate::tcp_probe::TcpProbe;
 
 /// A whole experiment: links in a row or side by side, and flows over them.
 #[derive(Clone, Debug)]

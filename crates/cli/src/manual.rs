@@ -37,6 +37,11 @@ const ENVIRONMENT: &[Note] = &[
     (GUESTS, "PACELINE_LINUX", "The folder of the Linux guest, if there is no --linux."),
     (
         GUESTS,
+        "PACELINE_LINUX_SILENCE",
+        "Seconds of wall-clock time without a message after which a Linux guest counts as hanging; 60 without it.",
+    ),
+    (
+        GUESTS,
         "XDG_CACHE_HOME",
         "Linux guests are built and found in its folder paceline; ~/.cache without it.",
     ),

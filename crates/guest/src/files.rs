@@ -1,12 +1,41 @@
 //! Finds a built guest.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::build::{BuiltGuest, default_guest};
 use crate::error::Error;
 
 /// Version of the protocol (PROTOCOL.md) that this crate implements.
 pub const PROTOCOL: u16 = 1;
+
+/// Wall-clock time without a message after which a guest counts as hanging, without [`SILENCE`]. A guest computes
+/// milliseconds per event; the rest is for busy machines.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+/// Environment variable with this time in whole seconds.
+const SILENCE: &str = "PACELINE_LINUX_SILENCE";
+/// Largest value of the variable: a day.
+const MOST_SILENCE: u64 = 86_400;
+
+/// Returns the wall-clock time without a message after which a guest counts as hanging.
+///
+/// # Errors
+/// The variable has no number of seconds from 1 to a day.
+pub(crate) fn longest_silence() -> Result<Duration, Error> {
+    silence(std::env::var_os(SILENCE).as_ref().map(|text| text.to_string_lossy()).as_deref())
+}
+
+fn silence(text: Option<&str>) -> Result<Duration, Error> {
+    let Some(text) = text else { return Ok(LONGEST_SILENCE) };
+    let seconds = text.parse().ok().filter(|seconds| (1..=MOST_SILENCE).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        Error::Unusable(format!(
+            "{SILENCE}={text}: expected the seconds without a message after which a Linux guest counts as hanging, \
+             1 to {MOST_SILENCE}; without it {}",
+            LONGEST_SILENCE.as_secs()
+        ))
+    })
+}
 
 /// Finds the guest in `folder`; without `folder`, in `$PACELINE_LINUX`; without this variable, in
 /// `~/.cache/paceline/linux`.
@@ -48,6 +77,19 @@ pub fn find(folder: Option<&Path>) -> Result<BuiltGuest, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn silence_is_a_number_of_seconds() {
+        assert_eq!(silence(None).expect("a time"), LONGEST_SILENCE);
+        assert_eq!(silence(Some("5")).expect("a time"), Duration::from_secs(5));
+        for wrong in ["", "0", "5s", "86401", "-1"] {
+            let error = silence(Some(wrong)).expect_err(wrong).to_string();
+            assert!(
+                error.contains("PACELINE_LINUX_SILENCE") && error.contains("1 to 86400"),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn what_is_missing_or_old_is_named() {

@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::build::BuiltGuest;
 use crate::calendar::{Calendar, gone};
 use crate::error::Error;
-use crate::files::PROTOCOL;
+use crate::files::{self, PROTOCOL};
 use crate::frame;
 use crate::frames::{self, Body, GuestReport};
 use crate::launch::{self, Process, Start, Started};
@@ -22,9 +22,6 @@ use crate::vhost::{self, Device, HEADER, Header, LONGEST, RECEIVE, TRANSMIT};
 /// Guest time at which simulated time begins, in ns. The guest has finished its set-up by then
 /// (PROTOCOL.md).
 pub(crate) const ORIGIN: u64 = 1_000_000_000;
-/// Wall-clock time without a message after which a guest counts as hanging. A guest computes
-/// milliseconds per event; the rest is for busy machines.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 /// Interval at which the process of a silent guest is checked, in ms.
 const LOOK_INTERVAL: u16 = 200;
 /// Longest time for which an error waits for the process of a guest whose connections are closed.
@@ -83,10 +80,12 @@ impl Guest {
         start: &Start,
         device: Device,
     ) -> Result<(Guest, Hello), Error> {
+        let longest_silence = files::longest_silence()?;
         let Started { mut process, calendar, device: listener } = launch::start(built, start)?;
-        let first = accept(&calendar, &mut process).and_then(Calendar::start);
+        let first = accept(&calendar, &mut process, longest_silence).and_then(Calendar::start);
         let calendar = first.map_err(|error| explain(error, Some(&mut process), &[]))?;
-        let mut guest = Guest::over(calendar, Connection::Awaited(listener), device);
+        let mut guest =
+            Guest::over(calendar, Connection::Awaited(listener), device, longest_silence);
         guest.process = Some(process);
         let set_up = guest.set_up();
         let hello = guest.explained(set_up)?;
@@ -96,7 +95,12 @@ impl Guest {
         Ok((guest, hello))
     }
 
-    fn over(calendar: Calendar, requests: Connection, device: Device) -> Guest {
+    fn over(
+        calendar: Calendar,
+        requests: Connection,
+        device: Device,
+        longest_silence: Duration,
+    ) -> Guest {
         Guest {
             calendar,
             device,
@@ -107,7 +111,7 @@ impl Guest {
             frames: Vec::new(),
             reports: Vec::new(),
             steps: 0,
-            longest_silence: LONGEST_SILENCE,
+            longest_silence,
             most_steps: MOST_STEPS,
             without_buffer: 0,
             process: None,
@@ -283,7 +287,10 @@ impl Guest {
             }
             if since.elapsed() > self.longest_silence {
                 let seconds = self.longest_silence.as_secs();
-                return Err(Error::Hangs(format!("it has said nothing for {seconds} s")));
+                return Err(Error::Hangs(format!(
+                    "it has said nothing for {seconds} s; a program that neither sleeps nor asks the time never ends \
+                     its instant"
+                )));
             }
         }
     }
@@ -293,7 +300,7 @@ impl Guest {
             Connection::Open(socket) => socket,
             Connection::Awaited(listener) => {
                 let (socket, _) = listener.accept().map_err(Error::host("the guest's device"))?;
-                limit_waits(&socket)?;
+                limit_waits(&socket, self.longest_silence)?;
                 self.requests = Connection::Open(socket);
                 return Ok(());
             }
@@ -311,7 +318,7 @@ impl Guest {
         let done = self.device.request(header, payload, files)?;
         if let Some(calls) = done.calls {
             let calls = UnixStream::from(calls);
-            limit_waits(&calls)?;
+            limit_waits(&calls, self.longest_silence)?;
             self.calls = Some(calls);
         }
         if done.has_frames {
@@ -363,15 +370,19 @@ impl Drop for Guest {
 }
 
 /// Returns the socket with limits for the time that a read or a write may take.
-fn limit_waits(socket: &UnixStream) -> Result<(), Error> {
+fn limit_waits(socket: &UnixStream, longest: Duration) -> Result<(), Error> {
     let limited = socket
-        .set_read_timeout(Some(LONGEST_SILENCE))
-        .and_then(|()| socket.set_write_timeout(Some(LONGEST_SILENCE)));
+        .set_read_timeout(Some(longest))
+        .and_then(|()| socket.set_write_timeout(Some(longest)));
     limited.map_err(Error::host("a socket of the guest"))
 }
 
 /// Waits for the guest's first connection.
-fn accept(listener: &UnixListener, process: &mut Process) -> Result<UnixStream, Error> {
+fn accept(
+    listener: &UnixListener,
+    process: &mut Process,
+    longest_silence: Duration,
+) -> Result<UnixStream, Error> {
     let since = Instant::now();
     loop {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
@@ -379,7 +390,7 @@ fn accept(listener: &UnixListener, process: &mut Process) -> Result<UnixStream, 
             Ok(0) | Err(nix::Error::EINTR) => {}
             Ok(_) => {
                 let (socket, _) = listener.accept().map_err(Error::host("the guest's clock"))?;
-                limit_waits(&socket)?;
+                limit_waits(&socket, longest_silence)?;
                 return Ok(socket);
             }
             Err(error) => return Err(Error::host("waiting for the guest")(error.into())),
@@ -387,8 +398,8 @@ fn accept(listener: &UnixListener, process: &mut Process) -> Result<UnixStream, 
         if let Some(how) = process.ended() {
             return Err(Error::Ended(how));
         }
-        if since.elapsed() > LONGEST_SILENCE {
-            let seconds = LONGEST_SILENCE.as_secs();
+        if since.elapsed() > longest_silence {
+            let seconds = longest_silence.as_secs();
             return Err(Error::Hangs(format!("it has not connected within {seconds} s")));
         }
     }

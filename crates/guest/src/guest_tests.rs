@@ -207,7 +207,7 @@ fn guest<T: Send + 'static>(
     let calendar = Calendar::start(calendar).expect("a clock");
     let requests = Connection::Open(device);
     let device = Device::new([2, 0, 0, 0, 0, 1], 1500);
-    (Guest::over(calendar, requests, device), thread)
+    (Guest::over(calendar, requests, device, Duration::from_secs(60)), thread)
 }
 
 /// Sets a guest up: sends its hello, then waits until simulated time begins.

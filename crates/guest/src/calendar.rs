@@ -178,7 +178,24 @@ impl Calendar {
     /// # Errors
     /// The guest is gone, or its message is invalid.
     pub(crate) fn on_message(&mut self) -> Result<(), Error> {
-        let (operation, sequence, time) = read(&mut self.socket)?;
+        let message = read(&mut self.socket)?;
+        self.process(message)
+    }
+
+    /// Waits for a message as long as the socket's reads do, and does [`Calendar::on_message`]. Returns false if none has
+    /// come.
+    ///
+    /// # Errors
+    /// The guest is gone, or its message is invalid.
+    pub(crate) fn on_message_soon(&mut self) -> Result<bool, Error> {
+        let mut bytes = [0; MESSAGE];
+        if !read_soon(&mut self.socket, &mut bytes)? {
+            return Ok(false);
+        }
+        self.process(parse(bytes)).map(|()| true)
+    }
+
+    fn process(&mut self, (operation, sequence, time): (u32, u32, u64)) -> Result<(), Error> {
         let answer = match operation {
             ACK => return Ok(()),
             REQUEST => {
@@ -221,9 +238,35 @@ fn message(operation: u32, sequence: u32, time: u64) -> [u8; MESSAGE] {
 fn read(socket: &mut UnixStream) -> Result<(u32, u32, u64), Error> {
     let mut bytes = [0; MESSAGE];
     socket.read_exact(&mut bytes).map_err(gone)?;
+    Ok(parse(bytes))
+}
+
+fn parse(bytes: [u8; MESSAGE]) -> (u32, u32, u64) {
     let [o0, o1, o2, o3, s0, s1, s2, s3, time @ ..] = bytes;
     let (operation, sequence) = ([o0, o1, o2, o3], [s0, s1, s2, s3]);
-    Ok((u32::from_le_bytes(operation), u32::from_le_bytes(sequence), u64::from_le_bytes(time)))
+    (u32::from_le_bytes(operation), u32::from_le_bytes(sequence), u64::from_le_bytes(time))
+}
+
+/// Fills `bytes` from a guest's socket. Returns false if nothing has come within the time of the socket's reads.
+///
+/// # Errors
+/// The guest is gone, or does not go on with a message that it has begun.
+pub(crate) fn read_soon(socket: &mut UnixStream, bytes: &mut [u8]) -> Result<bool, Error> {
+    use std::io::ErrorKind;
+    let length = loop {
+        match socket.read(bytes) {
+            Ok(length) => break length,
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted => {}
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(false),
+                _ => return Err(gone(error)),
+            },
+        }
+    };
+    match length {
+        0 => Err(gone(ErrorKind::UnexpectedEof.into())),
+        _ => socket.read_exact(&mut bytes[length..]).map_err(gone).map(|()| true),
+    }
 }
 
 /// Converts the error of a failed read or write on a guest's socket.

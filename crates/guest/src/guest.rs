@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::build::BuiltGuest;
-use crate::calendar::{Calendar, gone};
+use crate::calendar::{Calendar, gone, read_soon};
 use crate::error::Error;
 use crate::files::{self, PROTOCOL};
 use crate::frame;
@@ -51,6 +51,9 @@ pub(crate) struct Guest {
     steps: u32,
     longest_silence: Duration,
     most_steps: u32,
+    /// Whether the guest, once it is set up, sends no message but that it waits or has answered a call. Then these are read
+    /// without waiting for several sockets.
+    is_direct: bool,
     /// Frames for which the guest had no buffer.
     pub(crate) without_buffer: u64,
     /// Last field, so that connections are closed before the process is killed and reaped.
@@ -92,6 +95,7 @@ impl Guest {
         if let Some(process) = &mut guest.process {
             process.remove_folder();
         }
+        guest.read_directly()?;
         Ok((guest, hello))
     }
 
@@ -113,6 +117,7 @@ impl Guest {
             steps: 0,
             longest_silence,
             most_steps: MOST_STEPS,
+            is_direct: false,
             without_buffer: 0,
             process: None,
         }
@@ -134,6 +139,20 @@ impl Guest {
             self.advance_to(time, time)?;
         }
         Err(Error::Hangs("it does not get through its set-up".into()))
+    }
+
+    /// Reads messages without waiting for several sockets from now on, if the guest shares the memory of its clock.
+    fn read_directly(&mut self) -> Result<(), Error> {
+        let Some(calls) = &self.calls else { return Ok(()) };
+        if !self.calendar.read_shared()? {
+            return Ok(());
+        }
+        let short = Some(Duration::from_millis(LOOK_INTERVAL.into()));
+        for socket in [self.calendar.socket(), calls] {
+            socket.set_read_timeout(short).map_err(Error::host("a socket of the guest"))?;
+        }
+        self.is_direct = true;
+        Ok(())
     }
 
     /// Takes the `hello` out of the reports.
@@ -185,7 +204,7 @@ impl Guest {
             self.without_buffer += 1;
             return Ok(());
         }
-        if self.device.wants_call(RECEIVE)? { self.call(RECEIVE) } else { Ok(()) }
+        if self.device.wants_call(RECEIVE) { self.call(RECEIVE) } else { Ok(()) }
     }
 
     /// Runs the guest for all of its events up to `now`; if it has some, it may go on by itself up to
@@ -200,7 +219,7 @@ impl Guest {
 
     fn advance_to(&mut self, now: u64, until: u64) -> Result<(), Error> {
         for _ in 0..self.most_steps {
-            if std::mem::take(&mut self.is_transmit_call_due) && self.device.wants_call(TRANSMIT)? {
+            if std::mem::take(&mut self.is_transmit_call_due) && self.device.wants_call(TRANSMIT) {
                 self.calendar.advance(now)?;
                 self.call(TRANSMIT)?;
             }
@@ -223,13 +242,19 @@ impl Guest {
         self.reports.drain(..)
     }
 
-    /// Processes messages until the guest waits.
+    /// Processes messages until the guest waits, and takes the frames that it has sent until then.
     fn wait(&mut self) -> Result<(), Error> {
         self.steps = 0;
         while !self.calendar.is_waiting() {
+            if self.is_direct {
+                self.count_step()?;
+                if self.calendar.on_message_soon()? {
+                    continue;
+                }
+            }
             self.step()?;
         }
-        Ok(())
+        self.take_from_device()
     }
 
     /// Tells the guest of used buffers, and processes messages until it has answered.
@@ -240,18 +265,27 @@ impl Guest {
         calls.write_all(&vhost::call(ring)).map_err(gone)?;
         self.is_call_answered = false;
         self.steps = 0;
+        if self.is_direct && read_soon(calls, &mut [0; HEADER + 8])? {
+            return self.on_call_answered();
+        }
         while !self.is_call_answered {
             self.step()?;
         }
         Ok(())
     }
 
+    /// Counts a message of the guest.
+    fn count_step(&mut self) -> Result<(), Error> {
+        self.steps += 1;
+        match self.steps > self.most_steps {
+            true => Err(Error::Hangs("it sends messages and never waits".into())),
+            false => Ok(()),
+        }
+    }
+
     /// Waits for one message of the guest and processes it.
     fn step(&mut self) -> Result<(), Error> {
-        self.steps += 1;
-        if self.steps > self.most_steps {
-            return Err(Error::Hangs("it sends messages and never waits".into()));
-        }
+        self.count_step()?;
         let since = Instant::now();
         loop {
             let requests = match &self.requests {
@@ -332,7 +366,9 @@ impl Guest {
 
     /// Takes the frames that the guest sends: frames for the network, and reports.
     fn take_from_device(&mut self) -> Result<(), Error> {
+        let mut has_taken = false;
         while let Some(frame) = self.device.take_frame()? {
+            has_taken = true;
             if frame::ether_type(frame) == frames::ETHER_TYPE {
                 self.reports.extend(frames::parse(&frame[frame::ETHERNET..]));
             } else {
@@ -344,7 +380,7 @@ impl Guest {
                 )));
             }
         }
-        self.is_transmit_call_due = self.device.wants_call(TRANSMIT)?;
+        self.is_transmit_call_due |= has_taken && self.device.wants_call(TRANSMIT);
         Ok(())
     }
 
@@ -352,12 +388,20 @@ impl Guest {
         let Some(calls) = &mut self.calls else { return Ok(()) };
         let mut answer = [0; HEADER + 8];
         calls.read_exact(&mut answer).map_err(gone)?;
+        self.on_call_answered()
+    }
+
+    fn on_call_answered(&mut self) -> Result<(), Error> {
         self.is_call_answered = true;
         self.calendar.read_shared().map(drop)
     }
 
     /// Adds to an error the guest's report, or the way in which its process has ended.
     fn explained<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        if result.is_err() {
+            // A report before its end may say why. If the rings are invalid, the first error counts.
+            let _ = self.take_from_device();
+        }
         result.map_err(|error| explain(error, self.process.as_mut(), &self.reports))
     }
 }

@@ -6,6 +6,8 @@ use crate::memory::Memory;
 
 /// Largest number of descriptors of a ring (virtio 1.2 §2.7).
 const LARGEST: u16 = 32_768;
+/// The device wants no notification of available buffers (`VIRTQ_USED_F_NO_NOTIFY`).
+const NO_NOTIFY: u16 = 1;
 /// The guest wants no interrupt when buffers are used (`VIRTQ_AVAIL_F_NO_INTERRUPT`).
 const NO_INTERRUPT: u16 = 1;
 /// The descriptor continues in another one (`VIRTQ_DESC_F_NEXT`).
@@ -26,6 +28,8 @@ pub(crate) struct Ring {
     next_available: u16,
     /// Index of the next used element.
     next_used: u16,
+    /// Flags of the available ring when it was last read.
+    flags: u16,
 }
 
 /// Guest physical addresses of the parts of a ring.
@@ -68,16 +72,18 @@ impl Ring {
         self.next_available
     }
 
-    /// Sets the ring's addresses, and reads the used ring's index there.
+    /// Sets the ring's addresses, and reads the used ring's index there. Asks the guest for no notifications: the
+    /// simulator looks for buffers whenever the guest waits, and each notification would be two messages.
     ///
     /// # Errors
     /// The used ring is outside of the guest's memory.
     pub(crate) fn set_addresses(
         &mut self,
-        memory: &impl Memory,
+        memory: &mut impl Memory,
         addresses: Addresses,
     ) -> Result<(), Error> {
         self.next_used = read_u16(memory, place(addresses.used, 2)?)?;
+        memory.write(addresses.used, &NO_NOTIFY.to_le_bytes())?;
         self.addresses = Some(addresses);
         Ok(())
     }
@@ -87,13 +93,10 @@ impl Ring {
         self.addresses = None;
     }
 
-    /// True if the guest wants an interrupt for used buffers.
-    ///
-    /// # Errors
-    /// The ring is outside of the guest's memory.
-    pub(crate) fn wants_interrupt(&self, memory: &impl Memory) -> Result<bool, Error> {
-        let Some(addresses) = self.addresses else { return Ok(false) };
-        Ok(read_u16(memory, addresses.available)? & NO_INTERRUPT == 0)
+    /// True if the guest wants an interrupt for used buffers. It has wanted it when [`Ring::take`] was last called, and has
+    /// not run since.
+    pub(crate) fn wants_interrupt(&self) -> bool {
+        self.addresses.is_some() && self.flags & NO_INTERRUPT == 0
     }
 
     /// Takes the next available buffer into `chain`; returns false if there is none.
@@ -103,8 +106,11 @@ impl Ring {
     /// chain has a loop.
     pub(crate) fn take(&mut self, memory: &impl Memory, chain: &mut Chain) -> Result<bool, Error> {
         let Some(addresses) = self.addresses.filter(|_| self.size > 0) else { return Ok(false) };
-        let index = read_u16(memory, place(addresses.available, 2)?)?;
-        let waiting = index.wrapping_sub(self.next_available);
+        let mut head = [0; 4];
+        memory.read(addresses.available, &mut head)?;
+        let [f0, f1, i0, i1] = head;
+        self.flags = u16::from_le_bytes([f0, f1]);
+        let waiting = u16::from_le_bytes([i0, i1]).wrapping_sub(self.next_available);
         if waiting == 0 {
             return Ok(false);
         }
@@ -269,7 +275,7 @@ mod tests {
         let mut ring = Ring::default();
         ring.set_size(4).expect("a size");
         let addresses = Addresses { descriptors: 0, available: AVAILABLE, used: USED };
-        ring.set_addresses(&memory, addresses).expect("addresses");
+        ring.set_addresses(&mut memory, addresses).expect("addresses");
         (ring, memory)
     }
 
@@ -295,10 +301,12 @@ mod tests {
         // Two used elements: head 0 with 0 bytes, head 1 with 8.
         let mut used = [0; 20];
         memory.read(USED, &mut used).expect("the used ring");
+        assert_eq!(used[..2], NO_NOTIFY.to_le_bytes());
         assert_eq!(used[2..], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0]);
-        assert!(ring.wants_interrupt(&memory).expect("flags"));
+        assert!(ring.wants_interrupt());
         memory.write(AVAILABLE, &[1, 0]).expect("room");
-        assert!(!ring.wants_interrupt(&memory).expect("flags"));
+        assert!(!ring.take(&memory, &mut chain).expect("none is left"));
+        assert!(!ring.wants_interrupt());
     }
 
     #[test]
@@ -326,10 +334,10 @@ mod tests {
         }
         // Rings outside of the memory.
         let outside = Addresses { descriptors: 0, available: u64::MAX, used: u64::MAX - 1 };
-        assert!(other.set_addresses(&memory, outside).is_err());
+        assert!(other.set_addresses(&mut memory, outside).is_err());
         let outside = Addresses { used: USED, ..outside };
         other.set_size(4).expect("a size");
-        other.set_addresses(&memory, outside).expect("the used ring is inside");
+        other.set_addresses(&mut memory, outside).expect("the used ring is inside");
         assert!(other.take(&memory, &mut chain).is_err());
         // A ring without addresses has no buffers.
         assert!(!Ring::default().take(&memory, &mut chain).expect("nothing"));

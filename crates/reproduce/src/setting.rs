@@ -160,6 +160,14 @@ impl Setting {
         self.one(1, ABC[1])
     }
 
+    /// Returns AT&T LTE, downlink.
+    ///
+    /// # Errors
+    /// A trace exists but cannot be read.
+    pub fn att_down(&self) -> Result<Cellular, String> {
+        self.one(4, SPROUT[4])
+    }
+
     /// Returns the names of Verizon's LTE downlink and uplink for command lines: a recording's
     /// file, or a built-in trace.
     pub(crate) fn verizon_names(&self) -> (String, String) {

@@ -3,6 +3,7 @@
 mod abc_control;
 mod abc_dynamics;
 mod abc_fairness;
+mod abc_fixed;
 mod c2tcp_cellular;
 mod c2tcp_sharing;
 mod c2tcp_tuning;
@@ -68,6 +69,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     lte_sweeps::EXPERIMENT,
     abc_dynamics::EXPERIMENT,
     abc_control::EXPERIMENT,
+    abc_fixed::EXPERIMENT,
     coexistence::EXPERIMENT,
     wifi::EXPERIMENT,
     wifi_estimator::EXPERIMENT,

@@ -36,13 +36,93 @@ pub(super) const CELLULAR: Experiment = Experiment {
     about: "The same on Verizon's LTE downlink, RTT 50 ms, 1000 packets: 4 and 8 senders with flows \
             of 100 kB. One packet of 1250 bytes passes per opportunity. XCP is given the link's \
             mean rate.",
-    plan: |setting| plan(setting, &cellular(setting)?),
-    find: |setting, results| {
-        let mut findings = find(setting, results, &cellular(setting)?)?;
-        findings.traces = vec![setting.verizon_down()?.name];
-        Ok(findings)
-    },
+    plan: plan_cellular,
+    find: find_cellular,
 };
+
+/// The designed schemes as in ns-2.35, which has Linux' Cubic without HyStart and a Vegas whose step
+/// takes two round trips.
+const NS2: [(&str, &str); 6] = [
+    ("newreno", "newreno[initial_window=2,counts=acks]"),
+    ("compound", "compound[initial_window=2]"),
+    ("cubic", "cubic[initial_window=2,hystart=off]"),
+    ("vegas", "vegas[diff=paper,step=before,initial_window=2]"),
+    ("sfqcodel", "cubic[initial_window=2,hystart=off]+sfq_codel"),
+    ("xcp", "xcp[initial_window=2]"),
+];
+
+/// Returns the runs with the schemes of [`NS2`]: fewer than with the others.
+fn ns2_runs(runs: &Runs) -> Runs {
+    let name = format!("{}, TCPs as in ns-2", runs.name);
+    Runs { name, count: runs.count.min(4), ..runs.clone() }
+}
+
+/// Returns the tasks of the schemes as in ns-2: one connection carries all flows of a sender and
+/// keeps its window over pauses.
+fn plan_ns2(runs: &Runs) -> Result<Vec<Task>, String> {
+    let runs = ns2_runs(runs);
+    let mut tasks = Vec::new();
+    for (short, mut text) in and_designed(Vec::new(), &NS2) {
+        match short.as_str() {
+            "xcp" => text = told(&text, &runs)?,
+            // Its first packet is a SYN of 40 bytes, whose RTT is the smallest one.
+            "vegas" => {
+                let rtt = runs.network.rtt.as_millis_f64();
+                text = text.replace("step=before", &format!("step=before,handshake={rtt}ms"));
+            }
+            _ => {}
+        }
+        let change = |scenario: &mut Scenario| keep_connections(&short, false, scenario);
+        tasks.extend(runs.changed_tasks(&short, &text, change)?);
+    }
+    Ok(tasks)
+}
+
+fn plan_cellular(setting: &Setting) -> Result<Vec<Task>, String> {
+    let all = cellular(setting)?;
+    let mut tasks = plan(setting, &all)?;
+    let att = att(setting)?;
+    tasks.extend(att.1.tasks_of(&tables(setting, &GENERAL))?);
+    for (_, runs) in all.iter().chain([&att]) {
+        tasks.extend(plan_ns2(runs)?);
+    }
+    Ok(tasks)
+}
+
+fn find_cellular(setting: &Setting, results: &Results) -> Result<Findings, String> {
+    let all = cellular(setting)?;
+    let mut findings = find(setting, results, &all)?;
+    findings.traces = vec![setting.verizon_down()?.name, setting.att_down()?.name];
+    let att = att(setting)?;
+    for (short, _) in GENERAL {
+        points(&att.1, att.0, short, results, &mut findings);
+    }
+    for (prefix, runs) in all.iter().chain([&att]) {
+        let (runs, designed) = (ns2_runs(runs), format!("{prefix}ns2."));
+        for (short, _) in NS2 {
+            points(&runs, &designed, short, results, &mut findings);
+        }
+        compare(prefix, &designed, &mut findings);
+    }
+    Ok(findings)
+}
+
+/// Adds the medians of delay and throughput over senders; returns them.
+fn points(
+    runs: &Runs,
+    prefix: &str,
+    short: &str,
+    results: &Results,
+    findings: &mut Findings,
+) -> (f64, f64) {
+    let senders = runs.senders(short, results);
+    let delay = |sender: &SenderFigures| sender.delay_ms - runs.idle_ms();
+    let sent = senders.iter().filter(|sender| sender.packets > 0.0);
+    let point = (median(sent.map(delay)), median(senders.iter().map(mbps)));
+    findings.measure(format!("{prefix}{short}.delay"), point.0);
+    findings.measure(format!("{prefix}{short}.throughput"), point.1);
+    point
+}
 
 /// Initial windows of TCPs in the sweep, in packets, in addition to ns-2.35's two.
 const FIRST: [u32; 2] = [4, 10];
@@ -199,17 +279,29 @@ fn cellular(setting: &Setting) -> Result<Vec<PrefixedRuns>, String> {
     ])
 }
 
+/// Returns AT&T's downlink with four senders.
+fn att(setting: &Setting) -> Result<PrefixedRuns, String> {
+    let trace = setting.att_down()?.trace;
+    let link = Capacity::Trace { trace, opportunity: PACKET, overhead: 0, repeat: true };
+    Ok(("att.", runs(setting, "4 senders, AT&T", network(link, 50, 4), 4)))
+}
+
 /// Returns the schemes; over a trace XCP assumes the mean rate as capacity.
 fn schemes(setting: &Setting, runs: &Runs) -> Result<Vec<Scheme>, String> {
     let mut schemes = and_designed(tables(setting, &GENERAL), &DESIGNED);
     if let Capacity::Trace { .. } = runs.network.link {
-        let rate = runs.network.packets_per_ms(runs.duration);
-        let kbps = rate.map_err(|error| error.to_string())? * f64::from(PACKET) * 8.0;
         for (_, text) in schemes.iter_mut().filter(|(short, _)| short == "xcp") {
-            *text = format!("xcp[initial_window=2,capacity={kbps:.0}kbps]");
+            *text = told(text, runs)?;
         }
     }
     Ok(schemes)
+}
+
+/// Returns XCP that is told the link's mean rate.
+fn told(xcp: &str, runs: &Runs) -> Result<String, String> {
+    let rate = runs.network.packets_per_ms(runs.duration);
+    let kbps = rate.map_err(|error| error.to_string())? * f64::from(PACKET) * 8.0;
+    Ok(xcp.replace(']', &format!(",capacity={kbps:.0}kbps]")))
 }
 
 fn plan(setting: &Setting, all: &[PrefixedRuns]) -> Result<Vec<Task>, String> {
@@ -225,19 +317,16 @@ fn find(setting: &Setting, results: &Results, all: &[PrefixedRuns]) -> Result<Fi
         let palette = Palette::new(schemes.iter().map(|(short, _)| short.as_str()));
         let mut dots = Vec::new();
         for (short, _) in &schemes {
+            let point = points(runs, prefix, short, results, &mut findings);
             let senders = runs.senders(short, results);
-            let delay = |sender: &SenderFigures| sender.delay_ms - runs.idle_ms();
             let sent = || senders.iter().filter(|sender| sender.packets > 0.0);
-            let point = (median(sent().map(delay)), median(senders.iter().map(mbps)));
-            findings.measure(format!("{prefix}{short}.delay"), point.0);
-            findings.measure(format!("{prefix}{short}.throughput"), point.1);
             let logs: Vec<f64> = sent().map(|sender| mbps(sender).ln()).collect();
             findings.measure(format!("{prefix}{short}.spread"), deviation(&logs));
             let lost = runs.over_runs(short, results, |record| record.number("link.link.drops"));
             findings.measure(format!("{prefix}{short}.drops"), lost);
             dots.push(dot(short, &palette, point));
         }
-        compare(prefix, &mut findings);
+        compare(prefix, prefix, &mut findings);
         let scatter = Scatter {
             label: format!("Throughput over delay, {}", runs.name),
             x_title: "Median of senders' mean queueing delays (ms)".into(),
@@ -253,15 +342,18 @@ fn find(setting: &Setting, results: &Results, all: &[PrefixedRuns]) -> Result<Fi
     Ok(findings)
 }
 
-/// Computes ratios to the RemyCC of delta 0.1, and the frontier.
-fn compare(prefix: &str, findings: &mut Findings) {
+/// Computes ratios to the RemyCC of delta 0.1, and the frontier: of the designed schemes whose
+/// measures begin with `prefix`, and the RemyCCs with `remy`.
+fn compare(remy: &str, prefix: &str, findings: &mut Findings) {
     let at = |findings: &Findings, name: &str, part: &str| {
         findings.get(&format!("{prefix}{name}.{part}"))
     };
     let designed = DESIGNED
         .map(|(short, _)| (short, at(findings, short, "throughput"), at(findings, short, "delay")));
-    let general =
-        GENERAL.map(|(short, _)| (at(findings, short, "throughput"), at(findings, short, "delay")));
+    let general = GENERAL.map(|(short, _)| {
+        let of = |part: &str| findings.get(&format!("{remy}{short}.{part}"));
+        (of("throughput"), of("delay"))
+    });
     let (throughput, delay) = general[0];
     let mut faster = 0.0;
     for (short, other, queue) in designed {

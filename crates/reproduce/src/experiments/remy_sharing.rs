@@ -52,6 +52,10 @@ fn jittery(short: &str, time: u64) -> String {
     format!("{}, processing times", leaving(short, time))
 }
 
+fn joining(short: &str, time: u64) -> String {
+    format!("{short}, arrival {}", time + 1)
+}
+
 fn unequal(short: &str, run: u64) -> String {
     format!("{short}, four RTTs, run {}", run + 1)
 }
@@ -69,6 +73,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(leaving(&short, time), scenario));
             let scenario = departure(&text, time, HOST_JITTER, setting)?;
             tasks.push(Task::scenario(jittery(&short, time), scenario));
+            tasks.push(Task::scenario(joining(&short, time), arrival(&text, time, setting)?));
         }
     }
     for (short, text) in schemes(setting) {
@@ -99,6 +104,16 @@ fn departure(text: &str, time: u64, jitter: Span, setting: &Setting) -> Result<S
             // Remy's simulator has no handshake.
             flow.handshake = false;
         }));
+    }
+    Ok(scenario)
+}
+
+/// Returns a scenario in which the second flow begins, instead of leaving, at that time.
+fn arrival(text: &str, time: u64, setting: &Setting) -> Result<Scenario, String> {
+    let mut scenario = departure(text, time, Span::ZERO, setting)?;
+    scenario.name = "a flow begins".into();
+    if let Some(flow) = scenario.flows.last_mut() {
+        (flow.name, flow.start, flow.stop) = ("joins".into(), leaves(time), None);
     }
     Ok(scenario)
 }
@@ -155,6 +170,21 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             after(&goodput, bin)
         });
         findings.measure(format!("{short}.after.jitter"), mean(with_jitter));
+        let joins = |figure: fn(&[f64], usize) -> f64| {
+            mean((0..DEPARTURES).map(|time| {
+                let (share, bin) = joined_share(results.get(&joining(&short, time)), time);
+                figure(&share, bin)
+            }))
+        };
+        findings
+            .measure(format!("{short}.joined"), joins(|share, bin| round_trips(share, bin, 0.4)));
+        findings.measure(
+            format!("{short}.joined.share"),
+            joins(|share, bin| {
+                let second = 1000 / BIN_MS as usize;
+                mean(share.iter().skip(bin + second).take(4 * second).copied())
+            }),
+        );
         show(&short, results.get(&leaving(&short, 0)), &mut findings);
     }
     for (short, _) in schemes(setting) {
@@ -179,6 +209,23 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
 fn staying(record: &Record, time: u64) -> (Vec<f64>, usize) {
     let bin = (leaves(time).as_millis_f64() / BIN_MS as f64) as usize;
     (record.series("flow.stays.goodput"), bin)
+}
+
+/// Returns the share of the flow that begins in both flows' goodput over the round trip that ends
+/// with each bin, and the bin in which it begins.
+fn joined_share(record: &Record, time: u64) -> (Vec<f64>, usize) {
+    let bin = (leaves(time).as_millis_f64() / BIN_MS as f64) as usize;
+    let window = (RTT_MS / BIN_MS) as usize;
+    let [stays, joins] =
+        ["stays", "joins"].map(|flow| record.series(&format!("flow.{flow}.goodput")));
+    let sum = |series: &[f64], at: usize| {
+        series[(at + 1).saturating_sub(window)..=at].iter().sum::<f64>()
+    };
+    let share = |at: usize| {
+        let (own, other) = (sum(&joins, at), sum(&stays, at));
+        if own > 0.0 { own / (own + other) } else { 0.0 }
+    };
+    ((0..stays.len().min(joins.len())).map(share).collect(), bin)
 }
 
 /// Returns the mean rate of the flow that stays, in the five seconds before the departure.

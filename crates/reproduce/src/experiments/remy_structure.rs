@@ -68,6 +68,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         mean((0..runs.count).filter_map(rate))
     };
+    fairness(setting, results, &mut findings);
     let mut rows = Vec::new();
     let (mut to_true, mut to_cubic) = (Vec::new(), Vec::new());
     for runs in pairs(setting) {
@@ -88,4 +89,72 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         rows,
     );
     Ok(findings)
+}
+
+/// Returns the proportionally fair rate of a flow over two links with these capacities, beside a flow
+/// over each link that is there: the one that maximises the sum of the rates' logarithms.
+fn fair_share(first: f64, second: f64, beside: [bool; 2]) -> f64 {
+    let rest = |rate: f64, at: usize| if at == 0 { first - rate } else { second - rate };
+    // The derivative of the sum: 1/x - 1/(C1 - x) - 1/(C2 - x), which falls with x.
+    let slope = |rate: f64| {
+        let prices = (0..2).filter(|at| beside[*at]).map(|at| 1.0 / rest(rate, at));
+        1.0 / rate - prices.sum::<f64>()
+    };
+    let (mut low, mut high) = (0.0, first.min(second));
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if slope(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Returns the mean of the fair rate over the states of the two other flows, each of which is on half
+/// of the time.
+fn ideal(first: f64, second: f64) -> f64 {
+    let states = [[false, false], [false, true], [true, false], [true, true]];
+    mean(states.map(|beside| fair_share(first, second, beside)))
+}
+
+/// Adds how far the flow over both links is from its ideal, and the flows over one link by scheme.
+fn fairness(setting: &Setting, results: &Results, findings: &mut Findings) {
+    let rates = |runs: &Runs, short: &str, at: &[usize]| {
+        let each = (0..runs.count).flat_map(|run| {
+            let senders = runs.senders_of(short, run, results);
+            at.iter()
+                .filter_map(|at| senders.get(*at).filter(|one| one.on_s > 0.0).map(mbps))
+                .collect::<Vec<_>>()
+        });
+        mean(each)
+    };
+    let ends = RATES.iter().flat_map(|first| RATES.map(|second| (*first, second)));
+    let pairs: Vec<(Runs, f64)> =
+        pairs(setting).into_iter().zip(ends.map(|(first, second)| ideal(first, second))).collect();
+    for short in ["one", "true", "sfqcodel"] {
+        let distance = |(runs, ideal): &(Runs, f64)| (rates(runs, short, &[0]) / ideal - 1.0).abs();
+        findings.measure(format!("ideal.{short}.distance"), mean(pairs.iter().map(distance)));
+        let share = |(runs, ideal): &(Runs, f64)| rates(runs, short, &[0]) / ideal;
+        findings.measure(format!("ideal.{short}.share"), mean(pairs.iter().map(share)));
+    }
+    for short in ["one", "sfqcodel"] {
+        let ratio =
+            |(runs, _): &(Runs, f64)| rates(runs, short, &[1, 2]) / rates(runs, "true", &[1, 2]);
+        findings.measure(format!("single.{short}/true"), mean(pairs.iter().map(ratio)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_over_two_equal_links_has_a_third() {
+        let near = |rate: f64, wanted: f64| (rate - wanted).abs() < 1e-6;
+        assert!(near(fair_share(30.0, 30.0, [true, true]), 10.0));
+        assert!(near(fair_share(30.0, 30.0, [true, false]), 15.0));
+        // The faster link's flow leaves it all of the slower one's half.
+        assert!(near(fair_share(10.0, 100.0, [true, false]), 5.0));
+        assert!(near(fair_share(100.0, 10.0, [true, false]), 10.0));
+        assert!(near(fair_share(10.0, 100.0, [false, false]), 10.0));
+        assert!(near(ideal(30.0, 30.0), (30.0 + 15.0 + 15.0 + 10.0) / 4.0));
+    }
 }

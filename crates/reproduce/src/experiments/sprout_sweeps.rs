@@ -69,6 +69,14 @@ fn lose(scenario: &mut Scenario, percent: u32) {
     }
 }
 
+/// TCPs under loss, and the largest loss in per cent.
+const TCPS: [&str; 2] = ["cubic", "newreno"];
+const MOST_LOSS: u32 = 10;
+
+fn lossy_tcp(text: &str, way: &str, percent: u32) -> String {
+    format!("{text}: {}", lossy(way, percent))
+}
+
 /// Returns the name of the task of a scheme beside Sprout.
 fn beside(text: &str) -> String {
     format!("{text} for the frontier")
@@ -88,6 +96,13 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             let mut scenario = run("sprout", at)?;
             lose(&mut scenario, percent);
             tasks.push(Task::with_self_inflicted(lossy(way, percent), scenario));
+        }
+        for text in TCPS {
+            for percent in [0, MOST_LOSS] {
+                let mut scenario = run(text, at)?;
+                lose(&mut scenario, percent);
+                tasks.push(Task::scenario(lossy_tcp(text, way, percent), scenario));
+            }
         }
     }
     for text in OTHERS.into_iter().chain(["sprout"]) {
@@ -113,6 +128,16 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("{name}.kept"), kept);
             findings.measure(format!("{name}.delay"), own.number("all.self_inflicted"));
         }
+    }
+    for (way, _) in VERIZON {
+        let goodput =
+            |text, percent| results.get(&lossy_tcp(text, way, percent)).number("all.goodput");
+        for text in TCPS {
+            let kept = goodput(text, MOST_LOSS) / goodput(text, 0);
+            findings.measure(format!("tcp.{text}.{way}.kept"), kept);
+        }
+        let own = findings.get(&format!("loss.{way}.{MOST_LOSS}.goodput"));
+        findings.measure(format!("tcp.sprout/cubic.{way}"), own / goodput("cubic", MOST_LOSS));
     }
     frontier(results, &mut findings);
     model(&mut findings);

@@ -3,7 +3,7 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_lab::wireless::{COUNTED, NetworkScheme, flow, network};
-use paceline_sim::scenario::{Direction, Scenario};
+use paceline_sim::scenario::{Direction, Record as Recording, Scenario};
 
 use super::Experiment;
 use super::common::mean;
@@ -90,6 +90,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         phases(&mut scenario, phase);
         tasks.push(Task::scenario(format!("rates xcp {rate}"), scenario));
     }
+    tasks.extend(changes()?);
     for told in TOLD {
         let mut scenario = downloads("xcp", &NetworkScheme::xcp(told, 3000), 3, 0)?;
         measure(&mut scenario, 60, 100);
@@ -104,6 +105,52 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         }
     }
     Ok(tasks)
+}
+
+/// Milliseconds of a bin of the run over all phases, and share of a phase's capacity that counts as
+/// using it.
+const BIN_MS: u64 = 200;
+const USED: f64 = 0.85;
+
+/// Returns XCP-b over all phases with its goodput over time, and over the whole of the phase of 2
+/// Mbit/s.
+fn changes() -> Result<Vec<Task>, String> {
+    let which = NetworkScheme::xcpb(3, 1);
+    let scenario = |from, to| -> Result<Scenario, String> {
+        let mut scenario = downloads("xcpb", &which, 6, 0)?;
+        phases(&mut scenario, 0);
+        measure(&mut scenario, from, to);
+        Ok(scenario)
+    };
+    let mut over_time = scenario(0, 60)?;
+    over_time.record = Recording::Series(Span::from_millis(BIN_MS));
+    Ok(vec![
+        Task::scenario("changes xcpb", over_time),
+        Task::scenario("changes xcpb 2", scenario(20, 40)?),
+    ])
+}
+
+/// Adds the time from each change of the rates until XCP-b uses the new capacity over a second, and
+/// its mean queue over the phase of 2 Mbit/s.
+fn settling(results: &Results, findings: &mut Findings) {
+    let record = results.get("changes xcpb");
+    let flows: Vec<Vec<f64>> =
+        (0..6).map(|at| record.series(&format!("flow.down{at}.goodput"))).collect();
+    let bins = flows.iter().map(Vec::len).min().unwrap_or(0);
+    let total = |bin: usize| COUNTED * flows.iter().map(|flow| flow[bin]).sum::<f64>();
+    let window = (1000 / BIN_MS) as usize;
+    let phase = (20_000 / BIN_MS) as usize;
+    for (at, rate) in PHASES.into_iter().enumerate() {
+        let wanted = USED * findings.get(&format!("rates.capacity.{rate}"));
+        let end = (phase * (at + 1)).min(bins);
+        let is_used = |first: &usize| mean((*first..first + window).map(total)) >= wanted;
+        let first = (phase * at..(end + 1).saturating_sub(window)).find(is_used);
+        let used = first.map_or(phase, |first| first + window - phase * at);
+        let seconds = used as f64 * BIN_MS as f64 / 1000.0;
+        findings
+            .measure(format!("change.{rate}.seconds"), if bins == 0 { f64::NAN } else { seconds });
+    }
+    findings.measure("change.2.queue", queue(results.get("changes xcpb 2")));
 }
 
 /// Lets all stations change their rates at 20 and 40 s, and measures the last ten seconds of a
@@ -150,6 +197,7 @@ fn find(_setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("{name}.queue"), queue(record));
         }
     }
+    settling(results, &mut findings);
     for told in TOLD {
         let record = results.get(&format!("xcp {told}"));
         findings.measure(format!("xcp.told.{told}.queue"), queue(record));

@@ -152,6 +152,11 @@ impl PyTable {
         PyTable::from_columns(columns, self.batch.num_rows())
     }
 
+    /// Returns the first `rows` rows, without a copy.
+    fn first(&self, rows: usize) -> PyTable {
+        PyTable { batch: self.batch.slice(0, rows.min(self.batch.num_rows())) }
+    }
+
     /// Returns the number of rows.
     fn __len__(&self) -> usize {
         self.batch.num_rows()

@@ -58,6 +58,32 @@ def test_summaries_and_ratios_are_tables(several):
     assert "7 runs" in table and re.search(r"<td>\d\S* \(\d\S*–\d\S*\)</td>", table)
 
 
+def test_print_shows_medians_and_ranges(several, result, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "110")
+    text = str(several)
+    assert text == repr(several) and "12Mbps: 12 Mbit/s for 3 s, 7 runs: medians" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["abc", "cubic+codel", "omniscient"] == [row[0] for row in rows if len(row) > 3][2:5]
+    assert re.search(r"\d \(\d\S*–\d\S*\)", text)
+    assert max(len(line) for line in text.splitlines()) <= 110
+    lines = str(result).splitlines()
+    assert "used %" in lines[1] and len(lines) >= 4 and "(" not in "".join(lines)
+    summary = str(several.summary)
+    assert summary.startswith("Frame of 6 rows") and "more columns: " in summary
+    series = str(result.series(0)).splitlines()
+    assert series[0] == "Frame of 100 rows" and series[-1] == "… 80 more rows" and len(series) == 23
+
+
+def test_help_describes_everything():
+    for name in paceline.__all__:
+        thing = getattr(paceline, name)
+        if not name.startswith("__"):
+            assert (thing.__doc__ or "").strip(), name
+        if isinstance(thing, type):
+            members = {key: value for key, value in vars(thing).items() if not key.startswith("_") and callable(value)}
+            assert all((value.__doc__ or "").strip() for value in members.values()), members
+
+
 def test_a_single_run_is_the_first_of_several(several, result):
     alone = paceline.compare("lte-driving", "abc", duration="3s", runs=1)
     assert alone.digests == several.digests[:1]

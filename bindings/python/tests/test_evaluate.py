@@ -23,6 +23,16 @@ class Forty(paceline.Controller):
 ONLY = "bufferbloat,optimistic"
 
 
+def test_print_shows_figures_and_verdicts():
+    answers = paceline.evaluate("vegas", only="bufferbloat", runs=2)
+    lines = str(answers).splitlines()
+    assert lines[0].startswith("vegas: ") and "good" in lines[0]
+    assert lines[1].split()[:5] == ["criterion", "scheme", "figure", "unit", "verdict"]
+    row = next(line for line in lines if line.startswith("bufferbloat.delay"))
+    assert "vegas" in row and "good" in row and any(word[0].isdigit() for word in row.split())
+    assert "<td>vegas</td>" in answers._repr_html_()
+
+
 def test_a_class_is_evaluated_and_continued(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(CLASS)

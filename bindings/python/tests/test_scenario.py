@@ -115,6 +115,8 @@ def test_an_outcome_has_frames_plots_and_json():
     assert "cwnd" in " ".join(series.columns) and len(series) == 30
     assert outcome.time_series()._repr_svg_().startswith("<svg")
     assert "cubic" in outcome._repr_html_() and "cubic" in outcome.page()
+    text = str(outcome)
+    assert outcome.digest in text and "goodput_mbps" in text and "queue_delay_ms.p95" in text and "cubic" in text
     assert len(paceline.run(FIELDS, bin="1s").link_series()) == 3
     with pytest.raises(ValueError, match="the links are link"):
         outcome.link_series("other")
@@ -135,6 +137,7 @@ def test_a_scenario_has_the_runs_that_it_says():
     assert [row["outcome"]["digest"] for row in outcome.to_dict()["runs"]] == outcome.runs["digest"]
     assert outcome.time_series()._repr_svg_().startswith("<svg")
     assert "cubic" in outcome._repr_html_() and "cubic" in outcome.page()
+    assert "medians (5th to 95th percentile over the runs)" in str(outcome) and "–" in str(outcome)
     with pytest.raises(ValueError, match="no run 8"):
         outcome.single(8)
 

@@ -365,3 +365,6 @@ class ArrowTable:
 
     def flattened(self) -> ArrowTable:
         return self
+
+    def first(self, rows: int) -> ArrowTable:
+        return ArrowTable(self._table.slice(0, rows))

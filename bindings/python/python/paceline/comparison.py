@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Iterator, Sequence
 
 from . import _native, _units
+from ._text import format_cell, html_table, percent, range_cell, text_table
 from .controller import Controller, names_and_classes
-from .frame import Frame, Plot, format_cell, html_table
+from .frame import Frame, Plot
 
 __all__ = ["Comparison", "compare"]
 
@@ -99,41 +100,29 @@ class Comparison(Frame):
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.page(title))
 
+    def __repr__(self) -> str:
+        """Shows medians and, for several runs, ranges of 90 % of the runs: a table for each link."""
+        return "\n\n".join(text_table(columns, caption) for caption, columns in self._shown())
+
     def _repr_html_(self) -> str:
-        """Shows medians and, for several runs, ranges of 90 % of the runs."""
-        text = []
+        """Shows the tables of ``print`` in a notebook."""
+        return "".join(html_table(columns, caption) for caption, columns in self._shown())
+
+    def _shown(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
+        """Returns a caption and the columns of each link's table."""
         rows = self.summary.to_dicts()
         duration = format_cell(self["duration_s"][0]) if rows else ""
         for trace in dict.fromkeys(row["trace"] for row in rows):
             here = [row for row in rows if row["trace"] == trace]
             names = ["rtt", "buffer", "scheme"] if "rtt" in here[0] else ["scheme"]
-            columns = {name: [row[name] for row in here] for name in names}
+            columns: dict[str, list[str]] = {name: [row[name] for row in here] for name in names}
             for heading, field, part, is_share in self._native.notebook_columns():
-                figures = [row[field][part] if part else row[field] for row in here]
-                write = _percent if is_share else format_cell
-                columns[heading] = [_range(figure, write) for figure in figures]
+                figures = [row[field][part] if part and row[field] else row[field] for row in here]
+                columns[heading] = [range_cell(figure, percent if is_share else format_cell) for figure in figures]
             runs = max(row["runs"] for row in here)
-            about = f"{trace}: {_range(here[0]['capacity_mbps'])} Mbit/s for {duration} s"
-            text.append(html_table(columns, about + (f", {runs} runs" if runs > 1 else "")))
-        return "".join(text)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _range(figure: Mapping[str, float] | None, write: Callable[[float], str] = format_cell) -> str:
-    """Returns a median with the range of 90 % of the runs; the median alone if all runs have it.
-
-    >>> _range({"median": 0.875, "p5": 0.86, "p95": 0.9}, _percent)
-    '87.5 (86.0–90.0)'
-    >>> _range({"median": 12.0, "p5": 12.0, "p95": 12.0}), _range(None)
-    ('12', '')
-    """
-    if figure is None:
-        return ""
-    median, low, high = (write(figure[name]) for name in ("median", "p5", "p95"))
-    return median if low == median == high else f"{median} ({low}–{high})"
+            about = f"{trace}: {range_cell(here[0]['capacity_mbps'])} Mbit/s for {duration} s"
+            several = f", {runs} runs: medians (5th to 95th percentile over the runs)"
+            yield about + (several if runs > 1 else ""), columns
 
 
 def compare(

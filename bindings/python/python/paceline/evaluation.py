@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import os
 import secrets
+from collections import Counter
 from typing import Any, Callable, Sequence
 
 from . import _native, _units
+from ._text import html_table, range_cell, text_table
 from .controller import Controller, names_and_classes
 from .frame import Frame
 
@@ -61,8 +62,29 @@ class Evaluation(Frame):
                 file.write(content)
 
     def __repr__(self) -> str:
-        schemes = json.loads(self.to_json())["schemes"]
-        return f"<Evaluation of {', '.join(schemes)}: {len(self)} answers>"
+        """Shows each criterion's figure (median, 5th to 95th percentile over the runs) and verdict."""
+        caption, columns = self._shown()
+        return text_table(columns, caption)
+
+    def _repr_html_(self) -> str:
+        """Shows the table of ``print`` in a notebook."""
+        caption, columns = self._shown()
+        return html_table(columns, caption)
+
+    def _shown(self) -> tuple[str, dict[str, list[str]]]:
+        rows = self.to_dicts()
+        verdicts = Counter(row["verdict"] for row in rows if row["verdict"])
+        counted = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        schemes = ", ".join(dict.fromkeys(row["scheme"] for row in rows))
+        columns = {
+            "criterion": [row["id"] for row in rows],
+            "scheme": [row["scheme"] for row in rows],
+            "figure": [range_cell(row) for row in rows],
+            "unit": [row["unit"] for row in rows],
+            "verdict": [row["verdict"] or "" for row in rows],
+            "what": [row["figure"] or "" for row in rows],
+        }
+        return f"{schemes}: {counted or f'{len(rows)} answers'}", columns
 
 
 def evaluate(

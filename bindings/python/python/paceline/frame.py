@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any, Iterator
 
 from . import _native
+from ._text import cells, html_table, rows_left_out, text_table
 
 if TYPE_CHECKING:
     import pandas
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Frame", "Plot"]
+
+#: Most rows that a frame shows as text, and in a notebook.
+_ROWS = 20
+_HTML_ROWS = 100
 
 
 class Frame:
@@ -99,10 +103,21 @@ class Frame:
         return self._table.flattened() if flat else self._table
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
+        """Shows the first rows as a table."""
+        shown, below = self._first_rows(_ROWS)
+        table = text_table(shown, f"{type(self).__name__} of {len(self)} rows")
+        return f"{table}\n{below}" if below else table
 
     def _repr_html_(self) -> str:
-        return html_table(self.to_dict(flat=True))
+        """Shows the first rows as a table."""
+        shown, below = self._first_rows(_HTML_ROWS)
+        return html_table(shown) + (f"<p>{below}</p>" if below else "")
+
+    def _first_rows(self, most: int) -> tuple[dict[str, list[str]], str]:
+        """Returns the columns of the first rows as text, and a line about the others."""
+        table = self._table.first(most)
+        shown = cells({name: table.column(name) for name in table.column_names})
+        return shown, rows_left_out(len(table), len(self))
 
 
 class Plot:
@@ -121,29 +136,6 @@ class Plot:
 
     def __repr__(self) -> str:
         return f"<Plot: {len(self.svg)} characters of SVG; save(path) writes them>"
-
-
-def format_cell(value: Any) -> str:
-    """Formats a value for readers, with four digits."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    if isinstance(value, list):
-        return ", ".join(format_cell(part) for part in value[:8]) + (" …" if len(value) > 8 else "")
-    return str(value)
-
-
-def html_table(columns: dict[str, list[Any]], caption: str = "") -> str:
-    """Returns an HTML table for notebooks."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    text = [f"<table><caption>{html.escape(caption)}</caption>" if caption else "<table>"]
-    text.append(f"<thead><tr>{head}</tr></thead><tbody>")
-    for row in zip(*columns.values()):
-        cells = "".join(f"<td>{html.escape(format_cell(value))}</td>" for value in row)
-        text.append(f"<tr>{cells}</tr>")
-    text.append("</tbody></table>")
-    return "".join(text)
 
 
 def _import_extra(module: str, method: str, extra: str) -> Any:

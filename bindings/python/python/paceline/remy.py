@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from . import _native, _units
-from .frame import Frame, html_table
+from ._text import html_table
+from .frame import Frame
 
 if TYPE_CHECKING:
     from distributed import Client

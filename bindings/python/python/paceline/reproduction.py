@@ -7,6 +7,7 @@ import os
 from typing import Any, Sequence
 
 from . import _native, _units
+from ._text import html_table, text_table
 from .frame import Frame
 
 __all__ = ["Reproduction", "claims", "reproduce"]
@@ -50,7 +51,15 @@ class Reproduction(Frame):
         return self._native.markdown()
 
     def __repr__(self) -> str:
-        return f"<Reproduction: {self.summary}>"
+        """Shows the number of reproduced claims, and each claim's verdict."""
+        return text_table(self._shown(), self.summary)
+
+    def _repr_html_(self) -> str:
+        """Shows the table of ``print`` in a notebook."""
+        return html_table(self._shown(), self.summary)
+
+    def _shown(self) -> dict[str, list[str]]:
+        return {name: [str(value or "") for value in self[name]] for name in ("id", "verdict", "title", "measured")}
 
 
 def claims() -> Frame:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from . import _native, _toml, _units
+from ._text import cells, html_table, text_table
 from .controller import Controller, is_controller, name_of, names_and_classes
 from .errors import ScenarioError
-from .frame import Frame, Plot, html_table
+from .frame import Frame, Plot
 
 __all__ = ["Outcome", "Scenario", "run"]
 
@@ -276,6 +277,17 @@ def _scheme_name_of_flow(
     return {**flow, "scheme": name}
 
 
+#: Columns of the tables that an outcome shows; those without any figure are left out.
+_SHOWN_OF_LINKS = (
+    "name", "capacity_mbps", "throughput_mbps", "utilization", "queue_delay_ms.mean", "queue_delay_ms.p95", "drops",
+    "marks",
+)  # fmt: skip
+_SHOWN_OF_FLOWS = (
+    "name", "scheme", "goodput_mbps", "rtt_ms.mean", "rtt_ms.p95", "sent", "retransmits", "timeouts", "transfers",
+    "frame_delay_ms.p95", "frozen", "freezes", "video_mbps", "audio_delay_ms.p95",
+)  # fmt: skip
+
+
 class Outcome:
     """Results of a scenario's runs: of one run, unless it has several.
 
@@ -365,20 +377,23 @@ class Outcome:
         return self._native.page()
 
     def __repr__(self) -> str:
-        return f"<Outcome of {self.name!r}: digest {self.digest}>"
+        """Shows the figures of links and flows; with several runs medians and ranges of 90 % of the runs."""
+        several = ": medians (5th to 95th percentile over the runs)" if len(self.runs) > 1 else ""
+        text = [f"{self.name}: {len(self.runs)} {'runs' if several else 'run'}{several}, digest {self.digest}"]
+        return "\n\n".join(text + [text_table(columns, caption) for caption, columns in self._shown()])
 
     def _repr_html_(self) -> str:
-        links, flows = self.links.to_dict(flat=True), self.flows.to_dict(flat=True)
-        text = ""
-        if links:
-            text += html_table(links, "links")
-        if flows:
-            several = ("", ".median", ".p5", ".p95")
-            few = ["name", "scheme", *(f"goodput_mbps{part}" for part in several), "rtt_ms.mean", "rtt_ms.p95",
-                   "rtt_ms.p95.median", "sent", "retransmits", "retransmits.median", "lost", "timeouts",
-                   "transfers"]  # fmt: skip
-            text += html_table({name: flows[name] for name in few if name in flows}, "flows")
-        return text + f"<p>digest {self.digest}</p>"
+        """Shows the tables of ``print`` in a notebook."""
+        tables = "".join(html_table(columns, caption) for caption, columns in self._shown())
+        return tables + f"<p>digest {self.digest}</p>"
+
+    def _shown(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
+        """Returns a caption and the columns of the tables of links and flows."""
+        for caption, frame, chosen in (("links", self.links, _SHOWN_OF_LINKS), ("flows", self.flows, _SHOWN_OF_FLOWS)):
+            columns = cells(frame.to_dict())
+            columns = {name: columns[name] for name in chosen if any(columns.get(name, ()))}
+            if columns:
+                yield caption, columns
 
 
 def _frame_of_series(table: _native.Table | None) -> Frame:

@@ -18,13 +18,14 @@ use crate::table::counted;
 
 #[derive(Args)]
 #[command(after_help = "\
-The specification says on what networks the scheme is to do well, and what counts there: the same file
-as of `train`. Every number of the scheme's parameters, and of its queue's, is improved in turn, by
-the procedure that improves a rule of a table; words and switches stay as they are given. DIR gets
-scheme.txt, which `compare` and other commands take as a scheme, state.json from which the same command
-goes on after a stop or a kill, and log.jsonl with a line for each step. It ends when no number has
-changed for two generations, or with --generations, --duration or --cpu-hours. In the end the scheme is
-judged beside its first numbers on a test set, by which nothing was chosen.
+The specification says on what networks the scheme is to do well, and what counts there: the
+same file as of `train`. Every number of the scheme's parameters, and of its queue's, is
+improved in turn, by the procedure that improves a rule of a table; words and switches stay as
+they are given. DIR gets scheme.txt, which `compare` and other commands take as a scheme,
+state.json from which the same command goes on after a stop or a kill, and log.jsonl with a line
+for each step. It ends when no number has changed for two generations, or with --generations,
+--duration or --cpu-hours. In the end the scheme is judged beside its first numbers on a test
+set, by which nothing was chosen.
 
 Examples:
   paceline remy tune scenarios/remy/cellular.toml copa -o tuned-copa --duration 10min

@@ -31,12 +31,10 @@ fn bulk(scheme: &str) -> FlowSpec {
     flow
 }
 
-/// Returns a call whose encoder takes all of the scheme's rate, as all encoders did when the bounds were stated.
 fn call(scheme: &str) -> FlowSpec {
     let (min, max) = (Rate::from_bps(150_000), Rate::from_mbps(1.5));
     bulk(scheme).with(|flow| {
-        flow.workload =
-            Workload::Video(Video { min, max, overshoot_window: Span::ZERO, ..Video::default() });
+        flow.workload = Workload::Video(Video { min, max, ..Video::default() });
     })
 }
 

@@ -234,8 +234,7 @@ fn lost_packets_cost_frames_unless_they_are_sent_again() {
 }
 
 /// A fall of the rate fills the queue beyond the congestion window. If the last packets before the encoder leaves
-/// out frames are lost, no report comes that tells of a window with room again. The encoder takes all of the rate, as when
-/// the bound was stated: with its division by the overshoot 2 of 20 calls need 10 s more (0.17 and 0.27 Mbit/s).
+/// out frames are lost, no report comes that tells of a window with room again.
 #[test]
 fn a_call_goes_on_after_all_packets_in_flight_are_lost() {
     let text = r#"
@@ -252,7 +251,7 @@ fn a_call_goes_on_after_all_packets_in_flight_are_lost() {
         scheme = "gcc[initial_rate=1Mbps]"
         rtt = "60ms"
         data = { loss = 0.01, jitter = "5ms" }
-        video = { max = "2Mbps", overshoot_window = "0s" }
+        video = { max = "2Mbps" }
     "#;
     let scenario = parse("call", text, None).expect("a scenario");
     for seed in 1..=20 {

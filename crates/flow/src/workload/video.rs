@@ -37,7 +37,8 @@ pub struct Video {
     /// encoder's rate.
     pub queue: Span,
     /// Time over which the encoder averages by how much its frames overshoot its rate. It divides the rate by this
-    /// overshoot. Zero for an encoder that takes all of the rate.
+    /// overshoot. Zero, the default, for an encoder that takes all of the rate; 3 s in libwebrtc
+    /// (`encoder_bitrate_adjuster.h`, kWindowSize).
     pub overshoot_window: Span,
 }
 
@@ -59,8 +60,7 @@ impl Default for Video {
             key_gap: Span::from_millis(300),
             small_below: Rate::from_bps(150_000),
             queue: Span::from_millis(200),
-            // libwebrtc's `encoder_bitrate_adjuster.h`, kWindowSize.
-            overshoot_window: Span::from_secs(3),
+            overshoot_window: Span::ZERO,
         }
     }
 }
@@ -311,11 +311,6 @@ impl Encoder {
 mod tests {
     use super::*;
 
-    /// Returns the default video, with an encoder that takes all of the offered rate.
-    fn whole_rate() -> Video {
-        Video { overshoot_window: Span::ZERO, ..Video::default() }
-    }
-
     fn encoder(video: Video, target: f64) -> (Encoder, Stream) {
         let mut encoder = Encoder::new(&video);
         encoder.set_target(Rate::from_mbps(target), 0.0);
@@ -335,7 +330,7 @@ mod tests {
 
     #[test]
     fn frames_sum_up_to_the_target_within_bounds() {
-        let video = whole_rate();
+        let video = Video::default();
         for (target, made) in [(1.0, 1.0), (50.0, 2.5), (0.01, 0.1)] {
             let (mut encoder, mut random) = encoder(video.clone(), target);
             let share = rate(&mut encoder, &mut random, 100) / (made * 1e6);
@@ -347,7 +342,10 @@ mod tests {
     fn frames_of_differing_sizes_take_less_than_the_rate() {
         // With frames of one size, only the first second and the key frame take less; the more sizes differ, the less.
         for (noise, low, high) in [(0.0, 0.98, 1.0), (0.11, 0.95, 0.98), (0.25, 0.88, 0.95)] {
-            let (mut encoder, mut random) = encoder(Video { noise, ..Video::default() }, 1.0);
+            let (mut encoder, mut random) = encoder(
+                Video { noise, overshoot_window: Span::from_secs(3), ..Video::default() },
+                1.0,
+            );
             let share = rate(&mut encoder, &mut random, 100) / 1e6;
             assert!((low..high).contains(&share), "{noise}: {share}");
         }
@@ -355,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_encoder_lags() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
         let (mut encoder, mut random) = encoder(video, 1.0);
         assert!((rate(&mut encoder, &mut random, 1) / 1e6 - 1.0).abs() < 0.01);
         encoder.set_target(Rate::from_mbps(2.0), 0.0);
@@ -368,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_encoder_overshoots_for_half_a_second_after_a_fall() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
         let (mut encoder, mut random) = encoder(video, 2.0);
         rate(&mut encoder, &mut random, 1);
         encoder.set_target(Rate::from_mbps(1.0), 0.0);
@@ -394,7 +392,7 @@ mod tests {
             lag: Span::ZERO,
             fall_lag: Span::ZERO,
             small_below: Rate::from_mbps(0.5),
-            ..whole_rate()
+            ..Video::default()
         };
         let (mut encoder, mut random) = encoder(video, 1.0);
         let mut keys = Vec::new();
@@ -435,7 +433,7 @@ mod tests {
 
     #[test]
     fn key_frames_are_larger_and_come_on_time() {
-        let video = Video { noise: 0.0, key_every: 10, ..whole_rate() };
+        let video = Video { noise: 0.0, key_every: 10, ..Video::default() };
         let (mut encoder, mut random) = encoder(video, 1.0);
         let sizes: Vec<u64> =
             (0..30).map(|i| encoder.frame(Time::from_secs(i), 0, &mut random)).collect();
@@ -447,7 +445,7 @@ mod tests {
 
     #[test]
     fn too_long_a_queue_skips_frames() {
-        let (mut encoder, mut random) = encoder(whole_rate(), 1.0);
+        let (mut encoder, mut random) = encoder(Video::default(), 1.0);
         encoder.frame(Time::ZERO, 0, &mut random);
         // 200 ms at 1 Mbit/s are 25 000 bytes.
         assert_eq!(encoder.frame(Time::from_secs(1), 25_001, &mut random), 25_001);
@@ -457,7 +455,7 @@ mod tests {
 
     #[test]
     fn frames_know_their_segments() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
         let (mut encoder, mut random) = encoder(video, 0.6);
         // Three frames of 2500 bytes in packets of 1500: 1500, 1000 + 500, 1500, 500 + 1000, 1500.
         for i in 0..3 {

@@ -65,7 +65,6 @@ fn video() -> Workload {
         key_every: 300,
         small_below: Rate::ZERO,
         key_gap: Span::ZERO,
-        overshoot_window: Span::ZERO,
         ..Video::default()
     })
 }

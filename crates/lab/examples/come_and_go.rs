@@ -7,22 +7,12 @@
 
 use std::io::Write as _;
 
-use paceline_lab::wireless::{COUNTED, NetworkScheme, WirelessLoad, come_and_go};
+use paceline_lab::wireless::{COUNTED, NetworkScheme, WirelessLoad, come_and_go, exchange};
 use paceline_sim::Outcome;
 use paceline_sim::cc::Span;
-use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
+use paceline_sim::scenario::{FlowSpec, LossRecovery, RttSamples, Scenario};
 
 type Failure = Box<dyn std::error::Error>;
-
-/// Turns uploads into downloads, and downloads into uploads.
-fn exchange(flow: &mut FlowSpec) {
-    std::mem::swap(&mut flow.path, &mut flow.back);
-    let Some(hop) = &mut flow.station else { return };
-    (hop.direction, flow.name) = match hop.direction {
-        Direction::Up => (Direction::Down, flow.name.replacen("up", "down", 1)),
-        Direction::Down => (Direction::Up, flow.name.replacen("down", "up", 1)),
-    };
-}
 
 /// Returns the throughput of the flows of a direction in Mbit/s, as ns-2 counts bytes.
 fn rate(outcome: &Outcome, way: &str) -> f64 {

@@ -137,6 +137,16 @@ pub fn flow(
     Ok(flow)
 }
 
+/// Turns an upload into a download, and a download into an upload.
+pub fn exchange(flow: &mut FlowSpec) {
+    std::mem::swap(&mut flow.path, &mut flow.back);
+    let Some(hop) = &mut flow.station else { return };
+    (hop.direction, flow.name) = match hop.direction {
+        Direction::Up => (Direction::Down, flow.name.replacen("up", "down", 1)),
+        Direction::Down => (Direction::Up, flow.name.replacen("down", "up", 1)),
+    };
+}
+
 /// Number of stations, each with its own propagation delay.
 const PATHS: u32 = 9;
 /// Sum of the durations of all flows that come and go, in seconds.

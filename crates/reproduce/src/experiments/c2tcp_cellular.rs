@@ -65,6 +65,13 @@ const VERUS_R: [(&str, &str); 4] = [
     ("6, socket of 92 packets", "verus[socket=92]"),
 ];
 
+/// Vegas' smallest and largest number of packets in queues: Linux' and the next larger ones.
+const VEGAS_ALPHA: [(&str, &str); 3] = [
+    ("2 and 4 (Linux)", "vegas"),
+    ("3 and 6", "vegas[alpha=3,beta=6]"),
+    ("4 and 8", "vegas[alpha=4,beta=8]"),
+];
+
 /// Returns the name of the task without the hosts' limit.
 fn endless(short: &str, trace: &str) -> String {
     format!("{}, no limit of the hosts'", on(short, trace))
@@ -105,6 +112,12 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             let length = if setting.quick { QUICK_LENGTH } else { all[at & !1].trace.period() };
             let scenario = c2tcp_emulation(text, &cellular, acks, length)?.scenario();
             tasks.push(Task::scenario(on(text, &cellular.name), scenario).once());
+        }
+        for (_, text) in VEGAS_ALPHA.iter().filter(|(_, text)| *text != "vegas") {
+            let length = if setting.quick { QUICK_LENGTH } else { all[at & !1].trace.period() };
+            let comparison = c2tcp_emulation(text, &cellular, acks, length)?;
+            let name = on(text, &cellular.name);
+            tasks.push(Task::scenario(name, hosted(&comparison, "vegas")).once());
         }
     }
     tasks.extend(verus_starts::plan(setting)?.into_iter().map(Task::once));
@@ -166,6 +179,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     }
     verus_by_r(&traces, results, &mut findings);
     verus_starts::find(results, &mut findings);
+    vegas_by_alpha(&traces, results, &mut findings);
     per_network(&traces, &views, &mut findings);
 
     let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));
@@ -233,6 +247,26 @@ fn verus_by_r(traces: &[Cellular], results: &Results, findings: &mut Findings) {
     );
 }
 
+/// Evaluates Vegas by the number of packets that it keeps in queues.
+fn vegas_by_alpha(traces: &[Cellular], results: &Results, findings: &mut Findings) {
+    let row = |(packets, text): (&str, &str)| {
+        let over = |figure: &str| {
+            let of = |cellular: &Cellular| results.get(&on(text, &cellular.name)).number(figure);
+            mean(traces.iter().map(of))
+        };
+        let rate = over("link.link.throughput");
+        let [middle, late] = ["mean", "p95"].map(|part| over(&format!("link.link.delay.{part}")));
+        vec![packets.into(), format!("{rate:.2}"), format!("{middle:.0}"), format!("{late:.0}")]
+    };
+    findings.sweep(
+        "Vegas by alpha and beta, RTT 40 ms",
+        "Vegas over the ten recordings by the packets that it keeps in queues. The paper has 3.26 Mbit/s, \
+         60 and 199 ms; its kernel has 2 and 4.",
+        &["alpha and beta", "Mbit/s", "mean, ms", "p95, ms"],
+        VEGAS_ALPHA.into_iter().map(row).collect(),
+    );
+}
+
 /// Checks on each network whether C2TCP's delay is low, and whether Cubic and NewReno are fastest.
 fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
     let (mut low, mut fast) = (0, 0);
@@ -253,7 +287,40 @@ fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) 
         let slower = |scheme: &str| others.iter().all(|other| speed(scheme) >= 0.98 * speed(other));
         fast += usize::from(slower("cubic") && slower("newreno"));
     }
+    compromises(traces, views, findings);
     findings.measure("links", traces.len() as f64);
     findings.measure("c2tcp.low", low as f64 / traces.len() as f64);
     findings.measure("cubic.fast", fast as f64 / traces.len() as f64);
+}
+
+/// Returns the share of links on which a statement of §IV-A about Vegas, Sprout and Verus holds, for
+/// each of them.
+fn compromises(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
+    let mut counts = [("low", 0), ("compromise", 0), ("verus.better", 0), ("verus.far", 0)];
+    for cellular in traces {
+        let figure = |scheme: &str, of: fn(&RunView) -> f64| {
+            let is_own = |view: &&RunView| view.trace == cellular.name && view.scheme == scheme;
+            views.iter().find(is_own).map_or(f64::NAN, of)
+        };
+        let speed = |scheme: &str| figure(scheme, |view| view.throughput_mbps);
+        let delay = |scheme: &str| figure(scheme, |view| view.queue_delay_ms.mean);
+        let late = |scheme: &str| figure(scheme, |view| view.queue_delay_ms.p95);
+        let (careful, full) = (["vegas", "sprout"], ["cubic", "newreno"]);
+        let each = |holds: &dyn Fn(&str, &str) -> bool| {
+            careful.iter().all(|own| full.iter().all(|other| holds(own, other)))
+        };
+        let far = ["sprout", "bbr", "vegas", "c2tcp"];
+        let holds = [
+            each(&|own, other| delay(own) < delay(other) && delay(own) < delay("verus")),
+            each(&|own, other| speed(own) <= 0.95 * speed(other)),
+            full.iter().all(|other| delay("verus") < delay(other) && late("verus") < late(other)),
+            far.iter().all(|other| delay("verus") >= 2.0 * delay(other)),
+        ];
+        for (count, holds) in counts.iter_mut().zip(holds) {
+            count.1 += u32::from(holds);
+        }
+    }
+    for (name, count) in counts {
+        findings.measure(format!("links.{name}"), f64::from(count) / traces.len() as f64);
+    }
 }

@@ -118,6 +118,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         }
     }
     fronts(&traces, &views, &mut findings);
+    trends(&traces, &views, &mut findings);
     let palette = Palette::new(schemes().map(|(short, _)| short));
     findings.figure(
         "tradeoff",
@@ -142,6 +143,46 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     cellular_sweeps::find(setting, results, QUICK.0, &mut findings)?;
     cellular_starts::find(setting, results, QUICK.0, &mut findings)?;
     Ok(findings)
+}
+
+/// Schemes that the paper calls low in delay and in utilisation, and high in both (§7.3).
+const CAREFUL: [&str; 4] = ["codel", "pie", "copa", "sprout"];
+const EAGER: [&str; 3] = ["bbr", "cubic", "vivace"];
+
+/// Compares the careful and the eager schemes with ABC on each trace, and counts the traces on
+/// which the paper's trends hold.
+fn trends(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
+    let all = traces.len() as f64;
+    let (mut unbeaten, mut low, mut long) = (0.0, 0.0, 0.0);
+    for (at, cellular) in traces.iter().enumerate() {
+        let figures = |scheme: &str| {
+            let is_own = |view: &&RunView| view.trace == cellular.name && view.scheme == scheme;
+            let own = views.iter().find(is_own);
+            own.map_or([f64::NAN; 2], |view| [view.utilization, view.queue_delay_ms.p95])
+        };
+        let abc = figures("abc");
+        let ratios = |schemes: &[&str], part: usize| -> Vec<f64> {
+            schemes.iter().map(|scheme| figures(scheme)[part] / abc[part]).collect()
+        };
+        // A figure that was not measured (NaN) makes the largest and the smallest NaN.
+        let of = |values: Vec<f64>, pick: fn(f64, f64) -> f64| {
+            let is_measured = values.iter().all(|value| value.is_finite());
+            values.into_iter().reduce(pick).filter(|_| is_measured).unwrap_or(f64::NAN)
+        };
+        let name = |group: &str, part: &str| format!("trace{}.{group}/abc.{part}", at + 1);
+        let careful = [0, 1].map(|part| of(ratios(&CAREFUL, part), f64::max));
+        let eager = [0, 1].map(|part| of(ratios(&EAGER, part), f64::min));
+        for (part, value) in [("utilization", 0), ("p95", 1)] {
+            findings.measure(name("careful", part), careful[value]);
+            findings.measure(name("eager", part), eager[value]);
+        }
+        unbeaten += f64::from(u8::from(findings.get(&format!("trace{}.better", at + 1)) < 0.5));
+        low += f64::from(u8::from(careful[0] <= 0.95));
+        long += f64::from(u8::from(eager[1] >= 1.1));
+    }
+    findings.measure("traces.unbeaten", unbeaten / all);
+    findings.measure("traces.careful", low / all);
+    findings.measure("traces.eager", long / all);
 }
 
 /// Evaluates on each trace how far ABC lies outside the front of the schemes without explicit

@@ -136,6 +136,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         panels[2].push(row(&|record| 100.0 * used(record)));
         panels[3].push(row(&late));
     }
+    rising(results, &mut findings);
     for (short, _) in SCHEMES {
         for count in FLOWS {
             let record = results.get(&flows(short, count));
@@ -215,6 +216,23 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     findings.measure("xcpb/abc.utilization", over(&used, "xcpb") / over(&used, "abc"));
     findings.measure("xcpb/abc.p95", over(&late, "xcpb") / over(&late, "abc"));
     Ok(findings)
+}
+
+/// Counts the schemes whose utilisation and delay are higher with the most flows than with one. A
+/// link that one flow fills has no more to give: a utilisation counts if it is 0.995 of the one with
+/// one flow.
+fn rising(results: &Results, findings: &mut Findings) {
+    for (part, least) in [("utilization", 0.995), ("delay.p95", 1.0)] {
+        let rises = |short: &&str| {
+            let figure =
+                |count: u32| results.get(&flows(short, count)).number(&format!("link.link.{part}"));
+            let (one, most) = (figure(1), figure(16));
+            if least < 1.0 { most >= least * one } else { most > one }
+        };
+        let count = SCHEMES.iter().map(|(short, _)| *short).filter(rises).count();
+        let part = part.trim_start_matches("delay.");
+        findings.measure(format!("flows.rising.{part}"), count as f64);
+    }
 }
 
 /// Returns the number of first schemes that reach ABC's utilisation with at most its delay.

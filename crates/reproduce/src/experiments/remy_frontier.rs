@@ -322,11 +322,16 @@ fn find(setting: &Setting, results: &Results, all: &[PrefixedRuns]) -> Result<Fi
             let sent = || senders.iter().filter(|sender| sender.packets > 0.0);
             let logs: Vec<f64> = sent().map(|sender| mbps(sender).ln()).collect();
             findings.measure(format!("{prefix}{short}.spread"), deviation(&logs));
+            let rates: Vec<f64> = senders.iter().map(mbps).collect();
+            let delays: Vec<f64> = sent().map(|sender| sender.delay_ms).collect();
+            findings.measure(format!("{prefix}{short}.throughput.deviation"), deviation(&rates));
+            findings.measure(format!("{prefix}{short}.delay.deviation"), deviation(&delays));
             let lost = runs.over_runs(short, results, |record| record.number("link.link.drops"));
             findings.measure(format!("{prefix}{short}.drops"), lost);
             dots.push(dot(short, &palette, point));
         }
         compare(prefix, prefix, &mut findings);
+        consistency(prefix, &mut findings);
         let scatter = Scatter {
             label: format!("Throughput over delay, {}", runs.name),
             x_title: "Median of senders' mean queueing delays (ms)".into(),
@@ -340,6 +345,25 @@ fn find(setting: &Setting, results: &Results, all: &[PrefixedRuns]) -> Result<Fi
     let spread = findings.get("icsi.d0.1.spread") / findings.get("d0.1.spread");
     findings.measure("icsi/exp.spread", spread);
     Ok(findings)
+}
+
+/// Computes the largest deviation of a RemyCC over the smallest of a designed scheme, for throughput
+/// and for delay.
+fn consistency(prefix: &str, findings: &mut Findings) {
+    for part in ["throughput", "delay"] {
+        let deviations = |schemes: &[(&str, &str)]| -> Vec<f64> {
+            let of = |(short, _): &(&str, &str)| {
+                findings.get(&format!("{prefix}{short}.{part}.deviation"))
+            };
+            schemes.iter().map(of).collect()
+        };
+        let (remy, designed) = (deviations(&GENERAL), deviations(&DESIGNED));
+        let ratio = remy.iter().copied().fold(0.0, f64::max)
+            / designed.iter().copied().fold(f64::INFINITY, f64::min);
+        let is_measured = remy.iter().chain(&designed).all(|value| value.is_finite());
+        findings
+            .measure(format!("{prefix}steady.{part}"), if is_measured { ratio } else { f64::NAN });
+    }
 }
 
 /// Computes ratios to the RemyCC of delta 0.1, and the frontier: of the designed schemes whose

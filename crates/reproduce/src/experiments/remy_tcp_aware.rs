@@ -6,7 +6,7 @@ use paceline_remy::score::SenderFigures;
 use paceline_remy::{Network, Others};
 use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::path::BufferSize;
-use paceline_sim::scenario::{LossRecovery, RttSamples, Scenario};
+use paceline_sim::scenario::{FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
 use super::remy_common::{Runs, Scheme, and_designed, mbps, mean, note_missing, tables};
@@ -76,10 +76,25 @@ fn paused(setting: &Setting) -> Result<Runs, String> {
     Ok(runs)
 }
 
-/// Makes the last of two flows, which is NewReno's, one that keeps its window over pauses and
-/// repairs losses without selective acknowledgements.
+/// Returns runs of two senders of one kind with the same pauses.
+fn busy(setting: &Setting) -> Runs {
+    let mut runs = alone(setting);
+    runs.network.off = Amount::Exponential(0.01);
+    runs.count *= 2;
+    runs.name = "alone, pauses of 10 ms".into();
+    runs
+}
+
+/// Makes the last of two flows, which is NewReno's, as ns-2's.
 fn keep_windows(scenario: &mut Scenario) {
-    let Some(flow) = scenario.flows.last_mut() else { return };
+    if let Some(flow) = scenario.flows.last_mut() {
+        keep_window(flow);
+    }
+}
+
+/// Makes a flow keep its window over pauses and repair losses without selective acknowledgements, as
+/// ns-2's NewReno does.
+fn keep_window(flow: &mut FlowSpec) {
     flow.recovery = LossRecovery::NewReno(RttSamples::One);
     if let Workload::OnOff { fresh, .. } = &mut flow.workload {
         *fresh = false;
@@ -116,7 +131,10 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     }
     for (short, text) in tables(setting, &TABLES) {
         tasks.extend(paused(setting)?.changed_tasks(&short, &text, keep_windows)?);
+        tasks.extend(busy(setting).tasks(&short, &text)?);
     }
+    let keep_all = |scenario: &mut Scenario| scenario.flows.iter_mut().for_each(keep_window);
+    tasks.extend(busy(setting).changed_tasks("newreno", NEWRENO, keep_all)?);
     let pairs = tables(setting, &PAIRS);
     tasks.extend(own_kind(setting).tasks_of(&pairs)?);
     if let [fast, short, tree1, tree2] = pairs.as_slice() {
@@ -139,18 +157,23 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = Findings::default();
     note_missing(setting, &TABLES, &mut findings);
     note_missing(setting, &PAIRS, &mut findings);
-    let (alone, mixed) = (alone(setting), mixed(setting)?);
+    let (alone, busy, mixed) = (alone(setting), busy(setting), mixed(setting)?);
     for short in ["naive", "aware", "newreno"] {
-        let (rate, queue) = means(&alone, &alone.senders(short, results), false);
-        findings.measure(format!("alone.{short}.throughput"), rate);
-        findings.measure(format!("alone.{short}.queue"), queue);
+        for (name, runs) in [("alone", &alone), ("busy", &busy)] {
+            let (rate, queue) = means(runs, &runs.senders(short, results), false);
+            findings.measure(format!("{name}.{short}.throughput"), rate);
+            findings.measure(format!("{name}.{short}.queue"), queue);
+        }
     }
     shared("mixed", &mixed, results, &mut findings);
     shared("paused", &paused(setting)?, results, &mut findings);
     for part in ["throughput", "queue"] {
         let of = |findings: &Findings, name: &str| findings.get(&format!("{name}.{part}"));
-        let ratio = of(&findings, "alone.naive") / of(&findings, "alone.aware");
-        findings.measure(format!("alone.naive/aware.{part}"), ratio);
+        for name in ["alone", "busy"] {
+            let [naive, aware] =
+                ["naive", "aware"].map(|short| of(&findings, &format!("{name}.{short}")));
+            findings.measure(format!("{name}.naive/aware.{part}"), naive / aware);
+        }
         for way in ["mixed", "paused"] {
             let [naive, aware] =
                 ["naive", "aware"].map(|short| of(&findings, &format!("{way}.{short}")));

@@ -2,7 +2,9 @@
 //! fairness and RTTs (§4.3 of the XCP-b paper).
 
 use paceline_cc::Span;
-use paceline_lab::wireless::{COUNTED, NetworkScheme, WirelessLoad, come_and_go, flow, network};
+use paceline_lab::wireless::{
+    COUNTED, NetworkScheme, WirelessLoad, come_and_go, exchange, flow, network,
+};
 use paceline_sim::scenario::{Direction, FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
@@ -95,6 +97,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             }
             let mut bytes = dynamic(name, 1, WirelessLoad { uploads: true, ..mix }, seed)?;
             bytes.warmup = Span::ZERO;
+            if name == "xcpb" {
+                let mut exchanged = bytes.clone();
+                exchanged.flows.iter_mut().for_each(exchange);
+                tasks.push(Task::scenario(format!("exchanged {name} {number}"), exchanged));
+            }
             tasks.push(Task::scenario(format!("bytes {name} {number}"), bytes));
             for apart in [false, true] {
                 let scenario = twelve(name, apart, seed)?;
@@ -199,6 +206,14 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("twelve.{name}.{word}.jain"), over_seeds(&task, &jain));
         }
     }
+    // Of each draw, and of the draw with uploads and downloads exchanged.
+    let ratios = ["bytes", "exchanged"].into_iter().flat_map(|runs| {
+        (0..SEEDS).map(move |number| {
+            let record = results.get(&format!("{runs} xcpb {number}"));
+            (megabytes(record, "up") / megabytes(record, "down")).ln()
+        })
+    });
+    findings.measure("xcpb.ratio.exchanged", mean(ratios).exp());
     twelve_often(many(setting), results, &mut findings);
     for way in WAYS {
         for scale in [1, 20] {

@@ -484,11 +484,10 @@ impl Builder<'_> {
         (flow, route): (u32, u32),
     ) -> Result<TransportEnds, BuildError> {
         let mut setup = TransportSetup::new(self.scenario.seed, flow);
-        setup.mss = self.scenario.mss;
+        (setup.mss, setup.end) = (self.scenario.mss, Time::ZERO + self.scenario.duration);
         setup.workload = one.workload.clone();
         setup.programs = one.spec.programs.clone();
         (setup.start, setup.stop) = (one.start, one.stop);
-        setup.end = Time::ZERO + self.scenario.duration;
         setup.capture = self.scenario.capture.clone();
         setup.log = self.scenario.log.clone();
         setup.probe = self.scenario.probe.clone();

@@ -30,8 +30,7 @@ set, by which nothing was chosen.
 Examples:
   paceline remy tune scenarios/remy/cellular.toml copa -o tuned-copa --duration 10min
   paceline remy tune scenarios/remy/cellular.toml 'c2tcp[settle=0s]' -o tuned --vary target,interval
-  paceline remy tune scenarios/remy/cellular.toml cubic+codel -o tuned --vary codel.target,beta
-  paceline compare --schemes \"copa,$(cat tuned-copa/scheme.txt)\" --trace lte-driving")]
+  paceline remy tune scenarios/remy/cellular.toml cubic+codel -o tuned --vary codel.target,beta")]
 pub(crate) struct Tune {
     /// The specification: the networks and the objective
     #[arg(value_name = "SPEC.toml")]

@@ -49,8 +49,7 @@ fn run(
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let own = child.id().to_string();
     let output = child.wait_with_output().expect("it ends");
-    // Its guests have been its children, and are those of nobody if they live on: then their folders, which hold
-    // their memory, would be there.
+    // A guest that still runs after its simulator has ended keeps its folder, which holds its memory.
     let left: Vec<_> = fs::read_dir(&temporary).expect("a folder").flatten().collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(processes_of(&own), [""; 0]);

@@ -114,7 +114,7 @@ fn network(text: &str) -> Result<Network, String> {
 }
 
 impl Emulation {
-    /// Checks that no file has a name of another format than what is written into it.
+    /// Checks that the ending of each output file's name fits the format that is written into the file.
     pub(crate) fn check_names(&self) -> Result<(), Error> {
         let check = |path: &Option<PathBuf>, option, what, endings| {
             path.as_deref().map_or(Ok(()), |path| check_name(path, option, what, endings))

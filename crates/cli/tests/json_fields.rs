@@ -270,7 +270,7 @@ fn lists_and_claims() {
     printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
-    let repeated = ["reproduce", "X01", "--quick", "--runs", "2", "--json", "-q"];
+    let repeated = ["reproduce", "X01", "--quick", "--runs", "2", "--costs", "--json", "-q"];
     printed.document("reproduce", &run(&repeated));
     printed.document("evaluate --list", &run(&["evaluate", "--list", "--json"]));
     let some = ["bufferbloat,cubic.harm,optimistic", "--runs", "2", "--json", "-q"];

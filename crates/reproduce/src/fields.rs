@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::costs::Costs;
 use crate::findings::Sweep;
 use crate::judged::ClaimResult;
 use crate::run::Reproduction;
@@ -21,6 +22,9 @@ pub struct ReproduceFields<'a> {
     measures: BTreeMap<&'a str, &'a BTreeMap<String, f64>>,
     /// Results for several values of settings that the papers leave open.
     sweeps: Vec<&'a Sweep>,
+    /// Processor time, where it is asked for: it differs from run to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<&'a Costs>,
 }
 
 impl ReproduceFields<'_> {
@@ -35,6 +39,12 @@ impl ReproduceFields<'_> {
             claims: &done.claims,
             sweeps: done.sweeps().collect(),
             measures: measures.collect(),
+            costs: None,
         }
+    }
+
+    /// Returns the fields with the processor time.
+    pub fn with_costs(done: &Reproduction) -> ReproduceFields<'_> {
+        ReproduceFields { costs: Some(&done.costs), ..ReproduceFields::of(done) }
     }
 }

@@ -14,6 +14,7 @@
 //! runs.
 
 mod claim;
+mod costs;
 mod expectation;
 mod experiments;
 mod fields;
@@ -38,6 +39,7 @@ mod trial;
 mod verdict;
 
 pub use claim::{CauseMeasure, Check, Claim, ClaimError, claims, parse};
+pub use costs::{Costs, ExperimentCost, TaskCost};
 pub use expectation::Expectation;
 pub use experiments::{EXPERIMENTS, Experiment, experiment};
 pub use fields::ReproduceFields;

@@ -16,6 +16,7 @@
 use std::path::Path;
 
 use crate::claim::{Check, Claim, claims};
+use crate::costs::Costs;
 use crate::expectation::{Expectation, number};
 use crate::findings::Sweep;
 use crate::judged::{BoundResult, CheckResult, ClaimResult, Measured, judge_measured};
@@ -166,6 +167,7 @@ pub fn recorded(claims: Vec<Claim>, text: &str) -> Result<RecordedReproduction, 
         runs,
         synthetic: false,
         quick: false,
+        costs: Costs::default(),
     };
     Ok(RecordedReproduction { command, reproduction, claims, sweeps })
 }

@@ -7,6 +7,7 @@ use paceline_sim::runs::seed_of_run;
 use paceline_tasks::{Progress, Results, Store, Task, Work, WorkResults};
 
 use crate::claim::Claim;
+use crate::costs::Costs;
 use crate::experiments::{Experiment, experiment};
 use crate::findings::{Findings, Measures, Sweep};
 use crate::judged::{ClaimResult, judge};
@@ -32,6 +33,8 @@ pub struct Reproduction {
     pub synthetic: bool,
     /// Whether runs were shorter and fewer than the papers'.
     pub quick: bool,
+    /// Processor time, by experiment.
+    pub costs: Costs,
 }
 
 impl Reproduction {
@@ -211,7 +214,8 @@ pub fn reproduce(
     let (settings, plans): (Vec<Setting>, Vec<Vec<Vec<Task>>>) =
         plans.into_iter().map(|plan| (plan.setting, plan.plans)).unzip();
     let work = Work::new(plans.into_iter().flatten().collect(), store);
-    let WorkResults { plans: results, failures, unkept } = work.results(store, progress)?;
+    let WorkResults { plans: results, failures, unkept, spent } = work.results(store, progress)?;
+    let costs = Costs::of(&spent, &chosen);
     let (first, others) = results.split_at(chosen.len());
     let mut experiments = Vec::new();
     let mut further: Vec<Vec<Measures>> = Vec::new();
@@ -246,6 +250,7 @@ pub fn reproduce(
         runs: runs.max(1),
         synthetic: limits.synthetic,
         quick: limits.quick,
+        costs,
     })
 }
 

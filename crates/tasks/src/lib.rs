@@ -15,4 +15,4 @@ pub use record::Record;
 pub use results::Results;
 pub use store::Store;
 pub use task::Task;
-pub use work::{Progress, Work, WorkResults};
+pub use work::{Progress, Spent, TaskTime, Work, WorkResults};

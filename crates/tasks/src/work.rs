@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
+use paceline_remy::CpuClock;
 use rayon::prelude::*;
 
 use crate::record::Record;
@@ -46,6 +48,36 @@ pub struct WorkResults {
     pub failures: Vec<(String, String)>,
     /// Finished tasks whose records the store could not keep: name and reason, with the file.
     pub unkept: Vec<(String, String)>,
+    /// Processor time of the tasks that ran, without those whose records were kept.
+    pub spent: Spent,
+}
+
+/// Processor time of work.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    /// Tasks that ran, in the order of their plans.
+    pub tasks: Vec<TaskTime>,
+    /// Wall-clock seconds of the tasks that ran side by side, and of those that run alone.
+    pub wall: [f64; 2],
+    /// Number of threads.
+    pub threads: usize,
+}
+
+/// Processor time of a task that ran.
+#[derive(Clone, Debug)]
+pub struct TaskTime {
+    /// Number of its plan; of equal tasks, the first one's.
+    pub plan: usize,
+    /// Its name.
+    pub name: String,
+    /// Its processor time in seconds.
+    pub seconds: f64,
+    /// Wall-clock seconds in which a thread was busy with it.
+    pub wall: f64,
+    /// Whether it runs alone, after all others.
+    pub alone: bool,
+    /// Whether it runs once, also where other tasks of its plan run several times.
+    pub once: bool,
 }
 
 /// Names of tasks with problems, each with the reason.
@@ -54,6 +86,8 @@ struct Problems {
     failures: Mutex<Vec<(String, String)>>,
     /// Tasks whose records could not be kept.
     unkept: Mutex<Vec<(String, String)>>,
+    /// Processor and wall-clock seconds of tasks that ran, by their numbers.
+    seconds: Mutex<BTreeMap<usize, (f64, f64)>>,
 }
 
 impl Work {
@@ -108,7 +142,12 @@ impl Work {
             return None;
         }
         let task = &self.tasks[at].1;
-        let record = match task.run() {
+        let (clock, began) = (CpuClock::start(), Instant::now());
+        let done = task.run();
+        if let Ok(mut seconds) = problems.seconds.lock() {
+            seconds.insert(at, (clock.seconds(), began.elapsed().as_secs_f64()));
+        }
+        let record = match done {
             Ok(record) => {
                 if let Err(error) = store.keep(task, &record) {
                     note(&problems.unkept, task, error.to_string());
@@ -142,9 +181,12 @@ impl Work {
         // longest quarter of all tasks to one of two threads.
         let next = AtomicUsize::new(0);
         let take = |_: &usize| record(&together[next.fetch_add(1, Ordering::Relaxed)]);
+        let began = Instant::now();
         let mut records: BTreeMap<usize, Option<Record>> =
             together.par_iter().with_max_len(1).map(take).collect();
+        let side_by_side = began.elapsed().as_secs_f64();
         records.extend(alone.iter().map(record));
+        let wall = [side_by_side, began.elapsed().as_secs_f64() - side_by_side];
         if !progress.go_on() {
             return Err("stopped before the end".into());
         }
@@ -154,12 +196,23 @@ impl Work {
                 plans[*plan].insert(&task.name, record.clone());
             }
         }
+        let seconds = problems.seconds.into_inner().unwrap_or_default();
+        let time = |(at, (seconds, wall)): (usize, (f64, f64))| {
+            let (plan, task) = &self.tasks[at];
+            let (name, alone, once) = (task.name.clone(), task.alone, task.runs_once());
+            TaskTime { plan: *plan, name, seconds, wall, alone, once }
+        };
+        let spent = Spent {
+            tasks: seconds.into_iter().map(time).collect(),
+            wall,
+            threads: rayon::current_num_threads(),
+        };
         let [failures, unkept] = [problems.failures, problems.unkept].map(|noted| {
             let mut noted = noted.into_inner().unwrap_or_default();
             noted.sort();
             noted
         });
-        Ok(WorkResults { plans, failures, unkept })
+        Ok(WorkResults { plans, failures, unkept, spent })
     }
 }
 
@@ -208,5 +261,8 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         let results = pool.install(|| work.results(&store, &Silent)).expect("not stopped");
         assert_eq!(results.failures, []);
+        let names: Vec<&str> = results.spent.tasks.iter().map(|task| task.name.as_str()).collect();
+        assert_eq!((names.len(), names[0], results.spent.threads), (16, "task 1", 2));
+        assert!(results.spent.tasks.iter().all(|task| task.seconds >= 0.0 && !task.alone));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_reproduce::{
-    BoundResult, CheckResult, Claim, ClaimResult, FindClaimError, ListedClaim, Live, RUNS,
+    BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim, Live, RUNS,
     Recordings, ReproduceFields, Reproduction, Setting, Store, Verdict, WrittenScenarios,
     find_claims, markdown, page, record, reproduce, write_scenarios,
 };
@@ -16,7 +16,7 @@ use crate::cost_bar::CostBar;
 use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::results::{self, Kind};
-use crate::table::Grid;
+use crate::table::{Grid, counted};
 
 /// Measure the claims of the papers again, and say which of them hold
 ///
@@ -68,6 +68,9 @@ pub(crate) struct Reproduce {
     /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
     threads: u16,
+    /// Also print the processor time of each experiment, and how busy the threads were
+    #[arg(long, conflicts_with_all = ["list", "scenarios"], help_heading = "Outputs")]
+    costs: bool,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Outputs")]
     json: bool,
@@ -175,10 +178,11 @@ impl Reproduce {
         let done = pool.install(|| reproduce(&chosen, &setting, runs, &store, &progress));
         progress.clear();
         let done = done?;
-        let printed = if self.json {
-            output::print_json(&ReproduceFields::of(&done))
-        } else {
-            output::print(&table(&done))
+        let printed = match (self.json, self.costs) {
+            (true, true) => output::print_json(&ReproduceFields::with_costs(&done)),
+            (true, false) => output::print_json(&ReproduceFields::of(&done)),
+            (false, true) => output::print(&(table(&done) + &costs(&done.costs))),
+            (false, false) => output::print(&table(&done)),
         };
         // Prints and writes as many results as possible, also if some could not be kept.
         let unkept: Vec<String> = done.unkept.iter().map(|(_, why)| why.clone()).collect();
@@ -332,6 +336,29 @@ fn table(done: &Reproduction) -> String {
     }
     text += &format!("{}\n", done.summary());
     text
+}
+
+/// Returns the processor time of the experiments as a table.
+fn costs(costs: &Costs) -> String {
+    let mut grid = Grid::numbers(&["experiment", "tasks", "CPU s", "for causes only"]);
+    let seconds = |seconds: f64| format!("{seconds:.1}");
+    for cost in &costs.experiments {
+        let [all, causes] = [cost.cpu_s, cost.cause_cpu_s].map(seconds);
+        grid.row(vec![cost.experiment.into(), cost.tasks.to_string(), all, causes]);
+    }
+    let mut longest = Grid::after(2, &["longest tasks", "experiment", "CPU s"]);
+    for task in &costs.longest {
+        longest.row(vec![task.name.clone(), task.experiment.into(), seconds(task.cpu_s)]);
+    }
+    format!(
+        "\n{}\n{}{:.1} CPU s in {:.1} s on {}, which simulated {:.1} % of the time\n",
+        grid.text(),
+        longest.text(),
+        costs.cpu_s,
+        costs.wall_s + costs.live_s,
+        counted(costs.threads, "thread"),
+        100.0 * costs.busy,
+    )
 }
 
 /// Returns the rows of a claim: one for each check, or one if it was not measured. Those of several

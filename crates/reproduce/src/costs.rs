@@ -1,0 +1,127 @@
+//! Processor time of a reproduction, by experiment.
+
+use paceline_tasks::{Spent, TaskTime};
+use serde::Serialize;
+
+use crate::experiments::Experiment;
+
+/// Number of tasks in [`Costs::longest`].
+const LONGEST: usize = 10;
+
+/// Processor time of a reproduction: the `costs` of the JSON of `paceline reproduce --costs`. Tasks
+/// whose results were kept by an earlier run cost nothing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Costs {
+    /// Number of threads.
+    pub threads: usize,
+    /// Wall-clock seconds of simulations.
+    pub wall_s: f64,
+    /// Wall-clock seconds of tasks in real time, which run alone after the simulations.
+    pub live_s: f64,
+    /// Processor seconds of all tasks.
+    pub cpu_s: f64,
+    /// Share of the threads' time in which they simulated, 0 to 1. What is missing to 1 was idle at
+    /// the end, after the last task had begun.
+    pub busy: f64,
+    /// Experiments whose tasks ran, those with most processor time first.
+    pub experiments: Vec<ExperimentCost>,
+    /// The tasks with most processor time.
+    pub longest: Vec<TaskCost>,
+}
+
+/// Processor time of an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExperimentCost {
+    /// Its name.
+    pub experiment: &'static str,
+    /// Number of its tasks that ran.
+    pub tasks: usize,
+    /// Processor seconds.
+    pub cpu_s: f64,
+    /// Those of tasks that run once: they show causes, and no check reads them.
+    pub cause_cpu_s: f64,
+}
+
+/// Processor time of a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskCost {
+    /// Name of its experiment.
+    pub experiment: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Processor seconds.
+    pub cpu_s: f64,
+}
+
+impl Costs {
+    /// Sums what work has spent. Plans stand in the order of the runs, and within a run in that of
+    /// the experiments.
+    pub(crate) fn of(spent: &Spent, experiments: &[&'static Experiment]) -> Costs {
+        let own =
+            |at: usize| spent.tasks.iter().filter(move |task| task.plan % experiments.len() == at);
+        let sum = |tasks: &mut dyn Iterator<Item = &TaskTime>| -> f64 {
+            // A sum of nothing is -0, which JSON would show.
+            tasks.map(|task| task.seconds).fold(0.0, |sum, seconds| sum + seconds)
+        };
+        let cost = |(at, experiment): (usize, &&'static Experiment)| ExperimentCost {
+            experiment: experiment.name,
+            tasks: own(at).count(),
+            cpu_s: sum(&mut own(at)),
+            cause_cpu_s: sum(&mut own(at).filter(|task| task.once && !task.alone)),
+        };
+        let mut costs: Vec<ExperimentCost> = experiments.iter().enumerate().map(cost).collect();
+        costs.retain(|cost| cost.tasks > 0);
+        costs.sort_by(|a, b| b.cpu_s.total_cmp(&a.cpu_s));
+        let mut longest: Vec<&TaskTime> = spent.tasks.iter().collect();
+        longest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        let task_cost = |task: &TaskTime| TaskCost {
+            experiment: experiments[task.plan % experiments.len()].name,
+            name: task.name.clone(),
+            cpu_s: task.seconds,
+        };
+        let [wall_s, live_s] = spent.wall;
+        let occupied: f64 =
+            spent.tasks.iter().filter(|task| !task.alone).map(|task| task.wall).sum();
+        let offered = wall_s * spent.threads as f64;
+        Costs {
+            threads: spent.threads,
+            wall_s,
+            live_s,
+            cpu_s: sum(&mut spent.tasks.iter()),
+            busy: if offered > 0.0 { (occupied / offered).min(1.0) } else { 0.0 },
+            experiments: costs,
+            longest: longest.into_iter().take(LONGEST).map(task_cost).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(plan: usize, name: &str, seconds: f64, once: bool) -> TaskTime {
+        let (name, alone, wall) = (name.to_string(), false, seconds);
+        TaskTime { plan, name, seconds, wall, alone, once }
+    }
+
+    #[test]
+    fn runs_of_an_experiment_are_added() {
+        let experiments: Vec<&'static Experiment> = crate::EXPERIMENTS[..2].iter().collect();
+        let tasks = vec![
+            task(0, "a", 1.0, false),
+            task(1, "b", 4.0, true),
+            task(1, "c", 2.0, false),
+            task(2, "a", 2.0, false),
+        ];
+        let spent = Spent { tasks, wall: [6.0, 0.0], threads: 2 };
+        let costs = Costs::of(&spent, &experiments);
+        let rows: Vec<(&str, usize, f64, f64)> = costs
+            .experiments
+            .iter()
+            .map(|cost| (cost.experiment, cost.tasks, cost.cpu_s, cost.cause_cpu_s))
+            .collect();
+        let names = [experiments[0].name, experiments[1].name];
+        assert_eq!(rows, [(names[1], 2, 6.0, 4.0), (names[0], 2, 3.0, 0.0)]);
+        assert_eq!((costs.cpu_s, costs.busy, costs.longest[0].cpu_s), (9.0, 0.75, 4.0));
+    }
+}

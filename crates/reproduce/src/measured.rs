@@ -1,5 +1,5 @@
-//! Measured figures of a whole reproduction as lines of text (`claims/measured.tsv`), from which
-//! the document is built without a run.
+//! Measured figures of all claims as lines of text (`claims/measured.tsv`), from which the document is
+//! built without a run. `keep.rs` writes them.
 //!
 //! Fields are separated by tabs, and the first one names the kind of the line:
 //!
@@ -29,9 +29,9 @@ use crate::verdict::Limits;
 /// File of the measured figures, relative to the root of the source tree.
 const FILE: &str = "crates/reproduce/claims/measured.tsv";
 
-/// Command that writes the file again.
-const REMEDY: &str = "measure anew: sudo paceline reproduce --traces TRACES --tables TABLES --live -o \
-                      out/reproduce, and copy out/reproduce/measured.tsv to crates/reproduce/claims";
+/// Commands that write the file again.
+const REMEDY: &str = "measure anew: sudo paceline reproduce --traces TRACES --tables TABLES --live --keep \
+                      crates/reproduce/claims/measured.tsv; with ids, only those claims";
 
 /// A reproduction that was measured earlier.
 #[derive(Debug)]
@@ -71,16 +71,14 @@ impl RecordedReproduction {
     }
 }
 
-/// Returns the figures of a reproduction at full length, on recorded traces and with running
-/// systems, as lines of text.
-pub fn record(done: &Reproduction, command: &str) -> String {
-    let sweeps: Vec<Sweep> = done.sweeps().cloned().collect();
-    lines_of(done, &sweeps, command)
+/// Returns the lines before those of claims.
+pub(crate) fn head(command: &str) -> String {
+    format!("# The figures of `paceline reproduce`. To {REMEDY}.\ncommand\t{command}\n")
 }
 
-fn lines_of(done: &Reproduction, sweeps: &[Sweep], command: &str) -> String {
-    let mut text =
-        format!("# The figures of `paceline reproduce`. To {REMEDY}.\ncommand\t{command}\n");
+/// Returns the figures of a reproduction as lines of text.
+pub(crate) fn lines_of(done: &Reproduction, sweeps: &[Sweep], command: &str) -> String {
+    let mut text = head(command);
     for judged in &done.claims {
         text += &format!("claim\t{}\n", judged.id);
         for CheckResult { what, stated, now, changed, .. } in &judged.checks {

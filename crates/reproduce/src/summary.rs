@@ -20,7 +20,7 @@ const END: &str = "\
 | read the page: each claim's words, checks, changes, cause | `make docs`, then `out/docs/reproduction.md`, or one file for each paper in `out/docs/reproduction`, which also has a plot of all figures; or *Claims* in the page of `make site` |
 | measure a claim | `paceline reproduce A13 --traces TRACES` |
 | measure all of them | `sudo paceline reproduce --traces TRACES --tables TABLES --live -o out/reproduce` |
-| keep new figures | copy `out/reproduce/measured.tsv` to `crates/reproduce/claims/`, then `make docs` |
+| keep new figures | add `--keep crates/reproduce/claims/measured.tsv` to either command, then `make docs` |
 
 Claims about recorded traces need Mahimahi's (`--traces`), those about Remy the published tables (`--tables`), and three
 are measured by running programs (`--live`), in one run. The claims with their bounds are in `crates/reproduce/claims/*.toml`,

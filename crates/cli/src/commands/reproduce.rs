@@ -7,7 +7,7 @@ use clap::Args;
 use paceline_reproduce::{
     BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim, Live, RUNS,
     Recordings, ReproduceFields, Reproduction, Setting, Store, Verdict, WrittenScenarios,
-    find_claims, markdown, page, record, reproduce, write_scenarios,
+    find_claims, keep, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -68,6 +68,10 @@ pub(crate) struct Reproduce {
     /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
     threads: u16,
+    /// Write the figures over those of the same claims in this file, and leave the other claims in it as they
+    /// are: crates/reproduce/claims/measured.tsv of the source tree, from which its pages are made
+    #[arg(long, value_name = "FILE", requires = "traces", conflicts_with_all = ["list", "scenarios", "quick", "runs", "seed"], help_heading = "Outputs")]
+    keep: Option<PathBuf>,
     /// Also print the processor time of each experiment, and how busy the threads were
     #[arg(long, conflicts_with_all = ["list", "scenarios"], help_heading = "Outputs")]
     costs: bool,
@@ -191,6 +195,9 @@ impl Reproduce {
             let seconds = began.elapsed().as_secs_f64();
             unwritten.extend(self.write(folder, &done, &chosen, seconds));
         }
+        if let Some(file) = &self.keep {
+            unwritten.extend(keep(file, &done, &command_line()).err());
+        }
         let (csv, rows) = (self.csv.as_deref(), check_rows(&done.claims));
         let tables = results::write_both(
             wanted,
@@ -242,16 +249,11 @@ impl Reproduce {
             ("took", format!("{seconds:.0} s")),
         ];
         let command = &facts[0].1;
-        let mut files = vec![
+        let files = vec![
             ("reproduce.html", Ok(page(done, chosen, &facts))),
             ("reproduce.md", Ok(markdown(done, chosen, command))),
             ("reproduce.json", output::to_saved_json(&ReproduceFields::of(done), Some(self.seed))),
         ];
-        // Writes the figures to keep only if all claims were measured in full on recorded traces.
-        let is_whole = self.ids.is_empty() && !self.quick && self.traces.is_some() && self.live;
-        if is_whole && done.failures.is_empty() {
-            files.push(("measured.tsv", Ok(record(done, command))));
-        }
         output::write_each(folder, files, self.quiet)
     }
 }

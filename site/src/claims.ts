@@ -68,7 +68,8 @@ export class Claims {
       showError(byId("start-error"), error);
       return "";
     });
-    const { introduction, sections } = parseClaims(reproduction);
+    const { summary, introduction, sections } = parseClaims(reproduction);
+    byId("claims-summary").replaceChildren(...renderMarkdown(summary));
     byId("claims-about").replaceChildren(...renderMarkdown(introduction));
     const { claims } = await this.client.ask<{ claims: ClaimInfo[] }>({ method: "claims" }).catch(
       (error: unknown) => {

@@ -119,16 +119,18 @@ export interface Section {
   body: string;
 }
 
-/** Returns the introduction and the claims of the document. */
-export function parseClaims(markdown: string): { introduction: string; sections: Section[] } {
+/** Returns the summary, the introduction and the claims of the document. */
+export function parseClaims(markdown: string): { summary: string; introduction: string; sections: Section[] } {
   const lines = markdown.split("\n");
   const rows = new Map<string, string[]>();
-  for (const line of lines) {
+  const about = lines.indexOf("## How claims are judged");
+  const first = lines.findIndex((line, at) => at > about && line.startsWith("| claim |"));
+  for (const line of lines.slice(Math.max(first, 0))) {
     const id = /^\| \[(\w+)\]\(#/.exec(line);
     if (id) rows.set(id[1]!, tableCells(line));
   }
-  const first = lines.findIndex((line) => line.startsWith("| claim |"));
-  const introduction = lines.slice(1, Math.max(first, 1)).join("\n");
+  const summary = lines.slice(1, Math.max(about, 1)).join("\n");
+  const introduction = lines.slice(about + 1, Math.max(first, about + 1)).join("\n");
   const bodies = new Map<string, string[]>();
   let current: string[] | undefined;
   for (const line of lines) {
@@ -142,5 +144,5 @@ export function parseClaims(markdown: string): { introduction: string; sections:
     id, place: row[1] ?? "", title: row[2] ?? "", stated: row[3] ?? "", now: row[4] ?? "",
     body: (bodies.get(id) ?? []).join("\n"),
   }));
-  return { introduction, sections };
+  return { summary, introduction, sections };
 }

@@ -22,7 +22,8 @@ pub struct Agreement {
     pub x_title: String,
     /// Title of the axis of measured figures.
     pub y_title: String,
-    /// The pairs: `x` is expected, `y` is measured. Labels are not drawn.
+    /// The pairs: `x` is expected, `y` is measured. Labels stand to the right of their dots, and may
+    /// cover others: label few.
     pub dots: Vec<Dot>,
 }
 
@@ -55,6 +56,10 @@ impl Agreement {
         for dot in &dots {
             marker(&mut m, (x.at(dot.x), y.at(dot.y)), dot.marker, dot.paint, &dot.tooltip);
         }
+        for dot in dots.iter().filter(|dot| !dot.label.is_empty()) {
+            let text = m.el("text").n("x", x.at(dot.x) + 7.0).n("y", y.at(dot.y) + 4.0);
+            text.n("font-size", 11.0).fill(Paint::INK).text(&dot.label);
+        }
         Figure::new(SIZE, SIZE, &self.label, m)
     }
 }
@@ -72,14 +77,15 @@ mod tests {
 
     #[test]
     fn pairs_are_drawn_and_others_left_out() {
+        let named = Dot { label: "X1".into(), ..dot(1.0, 1.0) };
         let plot = Agreement {
             label: "figures".into(),
-            dots: vec![dot(1.0, 1.0), dot(100.0, 50.0), dot(-0.5, 0.2), dot(1.0, f64::NAN)],
+            dots: vec![named, dot(100.0, 50.0), dot(-0.5, 0.2), dot(1.0, f64::NAN)],
             ..Agreement::default()
         };
         let svg = plot.figure().to_svg();
         assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
-        assert!(svg.contains("100 and 50") && !svg.contains("NaN"));
+        assert!(svg.contains("100 and 50") && svg.contains(">X1</text>") && !svg.contains("NaN"));
         assert!(Agreement::default().figure().to_svg().contains("no data"));
     }
 }

@@ -4,7 +4,7 @@ use crate::claim::{Check, Claim};
 use crate::findings::Sweep;
 use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
-use crate::summary::{OPPOSITE, here_and_held, says_and_bound};
+use crate::summary::{Ids, OPPOSITE, first_screen, here_and_held, papers, says_and_bound};
 
 /// Introduction of the document, before its tables.
 const ABOUT: &str = "\
@@ -47,9 +47,10 @@ pub(crate) fn document(
     command: &str,
 ) -> String {
     let mut text = format!(
-        "# Reproduction\n\nMade by `{command}`. {}.\n\n{ABOUT}\n\
+        "# Reproduction\n\n{}\n\n## How claims are judged\n\nMade by `{command}`. {}.\n\n{ABOUT}\n\
          | claim | where | what | stated in advance | with later changes | changed since | over runs |\n\
          | --- | --- | --- | --- | --- | --- | --- |\n",
+        first_screen(&reproduction.claims, Ids::Linked),
         reproduction.summary()
     );
     for judged in &reproduction.claims {
@@ -209,8 +210,6 @@ fn missed(check: &CheckResult) -> Option<String> {
 
 /// Returns a page for each paper: the name of its file, and the sections of its claims.
 pub(crate) fn paper_pages(judged: &[ClaimResult], claims: &[Claim]) -> Vec<(String, String)> {
-    let mut papers: Vec<&str> = judged.iter().map(|claim| claim.paper.as_str()).collect();
-    papers.dedup();
     let page = |paper: &str| {
         let own = judged.iter().filter(|claim| claim.paper == paper);
         let sections: String = own
@@ -225,7 +224,7 @@ pub(crate) fn paper_pages(judged: &[ClaimResult], claims: &[Claim]) -> Vec<(Stri
             format!("# Claims of {paper}\n\n[All claims](../reproduction.md)\n{sections}"),
         )
     };
-    papers.into_iter().map(page).collect()
+    papers(judged).into_iter().map(page).collect()
 }
 
 /// Returns the notes below a claim's table.

@@ -315,6 +315,8 @@ mod tests {
         let read = read(LINES).expect("lines of the claim");
         let document = read.markdown();
         for part in [
+            "# Reproduction\n\n`paceline reproduce` measures",
+            "| P |  |  |  | [X1](#x1) |  |  |  |",
             "Made by `paceline reproduce`. 1 claims.",
             "| w |  | at least 1 | 1.8 [1.1, 2.2] | 7 of 8 | holds |",
             "| w *(stated in advance)* |  | at least 1 | 0.5 | 0 of 1 | does not hold |",

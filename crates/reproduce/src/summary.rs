@@ -8,11 +8,11 @@ use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
 
 const ABOUT: &str = "\
-`paceline reproduce` measures claims of papers anew: numbers and orderings that they state about ABC, C2TCP, Remy, \
-Sprout\nand XCP-b. We wrote down the checks of each claim, with their tolerances, before its first run (*stated in \
-advance*).\nSome were corrected later (*with later changes*). Each check is measured in several runs, which differ in \
-seeds, starts\nand processing times at hosts. A check holds if the median of its runs meets the bound; it is *fragile* \
-if one to four of five\nruns do.";
+`paceline reproduce` measures anew what papers state about ABC, C2TCP, Remy, Sprout and XCP-b. A claim is a statement of a\n\
+paper with one or more checks, whose bounds we wrote down before its first run (*as stated*). Where a metric, a bound or a\n\
+setting turned out to differ from the paper's, we changed it later and kept both (*with later changes*). A check holds if the\n\
+median of its runs meets the bound. The runs differ in seeds, starts and processing times at hosts. A check is *fragile* if it\n\
+holds in one to four of five runs.";
 
 const END: &str = "\
 | to | run |
@@ -27,19 +27,50 @@ are measured by running programs (`--live`), in one run. The claims with their b
 the measured figures in `measured.tsv` beside them. Tests hold the figures against the bounds, and this summary against both.
 ";
 
-/// The figures shown first: claims and checks.
-const HEADLINES: [(&str, &str); 10] = [
-    ("A16", "ABC's throughput over Cubic+CoDel's"),
-    ("A16", "ABC's 95th-percentile delay over Cubic+CoDel's"),
-    ("A33", "95th-percentile delay with knowledge, ms"),
-    ("A24", "120 ms over 20 ms"),
-    ("A02", "throughput over Cubic+CoDel's"),
-    ("C02", "Cubic: mean delay over C2TCP's"),
-    ("S02", "speed-up over Cubic+CoDel"),
-    ("S01", "Cubic's delay over Sprout's"),
-    ("R13", "queueing delay of naive over that of aware"),
-    ("X12", "XCP-b: up over down"),
+/// The figures shown first: claims, checks, and the figure in words that need no context.
+const HEADLINES: [(&str, &str, &str); 10] = [
+    (
+        "A16",
+        "ABC's throughput over Cubic+CoDel's",
+        "cellular: ABC's throughput over that of Cubic with CoDel",
+    ),
+    (
+        "A16",
+        "ABC's 95th-percentile delay over Cubic+CoDel's",
+        "cellular: ABC's 95th-percentile delay over that of Cubic with CoDel",
+    ),
+    (
+        "A33",
+        "95th-percentile delay with knowledge, ms",
+        "95th-percentile delay of ABC that knows the link's future rate, ms",
+    ),
+    (
+        "A24",
+        "120 ms over 20 ms",
+        "six ABC flows: throughput at an RTT of 120 ms over that at 20 ms",
+    ),
+    (
+        "A02",
+        "throughput over Cubic+CoDel's",
+        "Wi-Fi: ABC's throughput over that of Cubic with CoDel",
+    ),
+    ("C02", "Cubic: mean delay over C2TCP's", "cellular: Cubic's mean delay over C2TCP's"),
+    (
+        "S02",
+        "speed-up over Cubic+CoDel",
+        "cellular: Sprout-EWMA's throughput over that of Cubic with CoDel",
+    ),
+    ("S01", "Cubic's delay over Sprout's", "cellular: Cubic's self-inflicted delay over Sprout's"),
+    (
+        "R13",
+        "queueing delay of naive over that of aware",
+        "queueing delay of the TCP-naive RemyCC over that of the TCP-aware one",
+    ),
+    ("X12", "XCP-b: up over down", "Wi-Fi, XCP-b: bytes of uploads over those of downloads"),
 ];
+
+/// Tolerance from which on a figure counts as one with a wide bound, as a share of it.
+const WIDE: f64 = 0.3;
 
 /// Number of rows about the figures that are farthest from a paper's.
 const FARTHEST: usize = 6;
@@ -103,12 +134,14 @@ pub(crate) fn holds(bound: &BoundResult) -> bool {
 
 /// Returns the figures of the papers beside ours as a plot.
 pub(crate) fn plot(claims: &[ClaimResult]) -> Figure {
+    let far = farthest_figures(claims);
+    let is_far = |pair: &FigurePair<'_>| far.iter().any(|one| std::ptr::eq(one.check, pair.check));
     let dot = |pair: &FigurePair<'_>| {
         let held = holds(pair.check.shown());
         Dot {
             x: pair.paper,
             y: pair.here,
-            label: String::new(),
+            label: if is_far(pair) { pair.claim.id.clone() } else { String::new() },
             tooltip: format!(
                 "{}, {}: {} in the paper, {} here",
                 pair.claim.id,
@@ -131,75 +164,132 @@ pub(crate) fn plot(claims: &[ClaimResult]) -> Figure {
     plot.figure()
 }
 
-/// Returns the summary as Markdown: what holds, how surely, and what does not come out.
-pub(crate) fn summary(reproduction: &Reproduction) -> String {
-    let claims = &reproduction.claims;
-    let parts = [
-        "# Reproduction".into(),
-        ABOUT.into(),
-        counts(claims),
-        by_paper(claims).trim_end().into(),
-        format!(
-            "Ten figures of the papers, and ours over the runs:\n\n{}",
-            headlines(claims).trim_end()
-        ),
-        format!("The figures farthest from a paper's:\n\n{}", farthest(claims).trim_end()),
-        unknown(claims),
-        END.trim_end().into(),
-    ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n\n") + "\n"
+/// How ids of claims are written.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// As they are.
+    Plain,
+    /// As links to their headings in the same document.
+    Linked,
 }
 
-/// Returns sentences about the number of claims and figures that hold.
+impl Ids {
+    fn write(self, id: &str) -> String {
+        match self {
+            Ids::Plain => id.to_string(),
+            Ids::Linked => format!("[{id}](#{})", id.to_lowercase()),
+        }
+    }
+}
+
+/// Returns the summary as Markdown: what holds, how surely, and what does not come out.
+pub(crate) fn summary(reproduction: &Reproduction) -> String {
+    let first = first_screen(&reproduction.claims, Ids::Plain);
+    format!("# Reproduction\n\n{first}\n\n{}\n", END.trim_end())
+}
+
+/// Returns what a reader sees first: how many claims hold, which, how near figures are, and what is
+/// not known.
+pub(crate) fn first_screen(claims: &[ClaimResult], ids: Ids) -> String {
+    let parts = [
+        ABOUT.into(),
+        counts(claims),
+        by_paper(claims, ids).trim_end().into(),
+        near(claims),
+        format!(
+            "Ten figures of the papers, and ours over the runs:\n\n{}",
+            headlines(claims, ids).trim_end()
+        ),
+        format!("The figures farthest from a paper's:\n\n{}", farthest(claims, ids).trim_end()),
+        unknown(claims, ids),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+/// Returns the number of claims of each standing.
 fn counts(claims: &[ClaimResult]) -> String {
     let count = |wanted| claims.iter().filter(|claim| Standing::of(claim) == wanted).count();
     let [firm, fragile, stated, changed, part, none, apart] =
         Standing::ALL.map(|(standing, _)| count(standing));
-    let runs = claims.iter().filter_map(|claim| Some(claim.over_runs?.runs)).max();
-    let how = runs.map_or(String::new(), |runs| format!(" by the medians of {runs} runs"));
-    let figures = figures(claims);
-    let near = |share: f64| {
-        let is_near = |pair: &&FigurePair<'_>| {
-            (pair.here - pair.paper).abs() <= share * pair.paper.abs() + f64::EPSILON
-        };
-        figures.iter().filter(is_near).count()
+    let is_plain = |claim: &&ClaimResult| {
+        matches!(Standing::of(claim), Standing::Firm | Standing::Fragile)
+            && claim.changes.is_empty()
     };
-    let held = figures.iter().filter(|pair| holds(pair.check.shown())).count();
-    let opposite = figures.iter().filter(|pair| pair.is_opposite()).count();
+    let plain = claims.iter().filter(is_plain).count();
+    let runs = claims.iter().filter_map(|claim| Some(claim.over_runs?.runs)).max();
+    let how = runs.map_or(String::new(), |runs| format!(" by the medians of up to {runs} runs"));
     format!(
-        "**Of {all} claims {both} hold both as stated in advance and with later changes{how}; {fragile} of these \
-         are fragile.** {stated} hold\nonly as stated in advance, {changed} only with later changes, {part} in part, \
-         {none} not at all, and {apart} are not comparable.\n\
-         Of {} figures of the papers {held} are within the tolerance, {} within 10 % of the paper's and {} \
-         within 20 %.\n\
-         {opposite} of those within the tolerance have the opposite sense: a ratio above 1 in the paper and below 1 here, or the \
-         reverse.\n\
-         Some stand in two claims: the {} figures compare {} measures.",
-        figures.len(),
-        near(0.1),
-        near(0.2),
-        figures.len(),
-        measures(&figures),
-        all = claims.len(),
+        "**{both} of {all} claims hold both as stated and with later changes{how}.**\n\n\
+         | claims | number | |\n| --- | --- | --- |\n\
+         | hold both ways | {both} | in {plain} of them nothing was changed after the first run; {fragile} have a fragile check |\n\
+         | hold only as stated | {stated} | with what was changed later, a check does not hold |\n\
+         | hold only with later changes | {changed} | as stated, a check does not hold |\n\
+         | hold in part | {part} | some of the claim's checks hold, others do not |\n\
+         | do not hold | {none} | none of the claim's checks holds |\n\
+         | not comparable | {apart} | another recording or program stands in for the paper's, or the claim was not measured |",
         both = firm + fragile,
+        all = claims.len(),
     )
 }
 
-fn by_paper(claims: &[ClaimResult]) -> String {
-    let mut papers: Vec<&str> = claims.iter().map(|claim| claim.paper.as_str()).collect();
-    papers.dedup();
+/// Returns how near the papers' figures ours are.
+fn near(claims: &[ClaimResult]) -> String {
+    let figures = figures(claims);
+    let count =
+        |is: &dyn Fn(&FigurePair<'_>) -> bool| figures.iter().filter(|pair| is(pair)).count();
+    let within = |share: f64| {
+        count(&|pair| (pair.here - pair.paper).abs() <= share * pair.paper.abs() + f64::EPSILON)
+    };
+    format!(
+        "| figures that the papers print | number |\n| --- | --- |\n\
+         | compared with ours | {}, of {} measures |\n\
+         | within the tolerance that we set | {} |\n\
+         | within 10 % of the paper's; within 20 % | {}; {} |\n\
+         | with a tolerance of 30 % or more | {} |\n\
+         | within the tolerance, but with the opposite sense: a ratio above 1 there and below 1 here, or the reverse | {} |",
+        figures.len(),
+        measures(&figures),
+        count(&|pair| holds(pair.check.shown())),
+        within(0.1),
+        within(0.2),
+        count(&|pair| tolerance(pair) >= WIDE - 1e-9),
+        count(&|pair| pair.is_opposite()),
+    )
+}
+
+/// Returns the tolerance of a figure as a share of it.
+fn tolerance(pair: &FigurePair<'_>) -> f64 {
+    let text = &pair.check.shown().tolerance;
+    match text.strip_suffix(" %").map(str::parse::<f64>) {
+        Some(Ok(percent)) => percent / 100.0,
+        _ => text.parse::<f64>().map_or(0.0, |within| within / pair.paper.abs()),
+    }
+}
+
+/// Returns the papers of claims, each once, in the order of their first claims.
+pub(crate) fn papers(claims: &[ClaimResult]) -> Vec<&str> {
+    let mut papers: Vec<&str> = Vec::new();
+    for claim in claims {
+        if !papers.contains(&claim.paper.as_str()) {
+            papers.push(&claim.paper);
+        }
+    }
+    papers
+}
+
+fn by_paper(claims: &[ClaimResult], ids: Ids) -> String {
     let heads = Standing::ALL.map(|(_, head)| head).join(" | ");
     let rule = [" --- "; 8].join("|");
     let row = |paper: &str| {
         let own = || claims.iter().filter(|claim| claim.paper == paper);
         let cells = Standing::ALL.map(|(standing, _)| {
-            let ids = own().filter(|claim| Standing::of(claim) == standing);
-            ids.map(|claim| claim.id.as_str()).collect::<Vec<_>>().join(" ")
+            let standing = own().filter(|claim| Standing::of(claim) == standing);
+            standing.map(|claim| ids.write(&claim.id)).collect::<Vec<_>>().join(" ")
         });
         format!("| {paper} | {} |\n", cells.join(" | "))
     };
-    let rows: String = papers.into_iter().map(row).collect();
+    let rows: String = papers(claims).into_iter().map(row).collect();
     format!("| paper | {heads} |\n|{rule}|\n{rows}")
 }
 
@@ -208,14 +298,14 @@ const FIGURE_HEADS: &str = "\
 | --- | --- | --- | --- | --- | --- |
 ";
 
-fn figure_row(claim: &ClaimResult, check: &CheckResult) -> String {
+fn figure_row(claim: &ClaimResult, check: &CheckResult, what: &str, ids: Ids) -> String {
     let bound = check.shown();
     let (says, ours) = says_and_bound(bound, &check.source);
     let (here, mut held) = here_and_held(bound);
     if check.is_opposite() {
         held += OPPOSITE;
     }
-    format!("| {} | {} | {says} | {ours} | {here} | {held} |\n", claim.id, check.what)
+    format!("| {} | {what} | {says} | {ours} | {here} | {held} |\n", ids.write(&claim.id))
 }
 
 /// Words added to the result of a check that holds with the opposite sense.
@@ -244,39 +334,52 @@ pub(crate) fn here_and_held(bound: &BoundResult) -> (String, String) {
     }
 }
 
-fn headlines(claims: &[ClaimResult]) -> String {
-    let row = |(id, what): (&str, &str)| {
+fn headlines(claims: &[ClaimResult], ids: Ids) -> String {
+    let row = |(id, what, words): (&str, &str, &str)| {
         let claim = claims.iter().find(|claim| claim.id == id)?;
         let check = claim.checks.iter().find(|check| check.what == what)?;
-        Some(figure_row(claim, check))
+        Some(figure_row(claim, check, words, ids))
     };
     let rows: String = HEADLINES.into_iter().filter_map(row).collect();
     format!("{FIGURE_HEADS}{rows}")
 }
 
-fn farthest(claims: &[ClaimResult]) -> String {
-    let mut figures = figures(claims);
-    figures.retain(|pair| !holds(pair.check.shown()));
-    figures.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
-    let rows: String =
-        figures.iter().take(FARTHEST).map(|pair| figure_row(pair.claim, pair.check)).collect();
+fn farthest(claims: &[ClaimResult], ids: Ids) -> String {
+    let rows: String = farthest_figures(claims)
+        .iter()
+        .map(|pair| figure_row(pair.claim, pair.check, &pair.check.what, ids))
+        .collect();
     format!("{FIGURE_HEADS}{rows}")
 }
 
-/// Returns a sentence with the claims of which something is not known; empty if there are none.
-fn unknown(claims: &[ClaimResult]) -> String {
+/// Returns the figures beyond their tolerance that are farthest from a paper's.
+fn farthest_figures(claims: &[ClaimResult]) -> Vec<FigurePair<'_>> {
+    let mut figures = figures(claims);
+    figures.retain(|pair| !holds(pair.check.shown()));
+    figures.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
+    figures.truncate(FARTHEST);
+    figures
+}
+
+/// Returns a table of the claims of which something is not known; empty if there are none.
+fn unknown(claims: &[ClaimResult], ids: Ids) -> String {
     let is_unknown = |claim: &&ClaimResult| {
         let cause = claim.cause_if_needed();
         Standing::of(claim) != Standing::Apart
             && ["not known", "has not been found"].iter().any(|words| cause.contains(words))
     };
-    let ids: Vec<&str> = claims.iter().filter(is_unknown).map(|claim| claim.id.as_str()).collect();
-    match ids.is_empty() {
+    let row = |claim: &ClaimResult| {
+        let held = claim.checks.iter().filter(|check| holds(check.shown())).count();
+        let share = format!("{held} of {}", claim.checks.len());
+        format!("| {} | {} | {share} |\n", ids.write(&claim.id), claim.title)
+    };
+    let rows: Vec<String> = claims.iter().filter(is_unknown).map(row).collect();
+    match rows.is_empty() {
         true => String::new(),
         false => format!(
-            "We do not know why the following do not come out, or a part of it: {}. For the others \
-             the whole document\nhas the cause, and the runs that show it.",
-            ids.join(", ")
+            "We do not know why these claims, or a part of them, do not come out. Each other claim that does not hold has a cause in \
+             the whole document,\nand runs that show it.\n\n| claim | statement | checks that hold |\n| --- | --- | --- |\n{}",
+            rows.concat().trim_end()
         ),
     }
 }
@@ -307,7 +410,7 @@ mod tests {
     #[test]
     fn headlines_are_checks_of_claims() {
         let all = crate::claims().expect("the built-in claims");
-        for (id, what) in HEADLINES {
+        for (id, what, _) in HEADLINES {
             let claim = all.iter().find(|claim| claim.id == id).expect(id);
             assert!(claim.checks.iter().any(|check| check.what == what), "{id}: {what}");
         }

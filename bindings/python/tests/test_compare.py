@@ -150,6 +150,7 @@ def test_plots_and_pages(result, tmp_path):
     ("arguments", "words"),
     [
         ({"schemes": "cubik"}, "did you mean `cubic`"),
+        ({"schemes": "htcp"}, "take `linux:htcp`"),
         ({"traces": "12Mbsp"}, "traces: "),
         ({"duration": "0s"}, "duration: expected a time above zero"),
         ({"warmup": 70}, "warmup: "),

@@ -44,7 +44,7 @@ pub(crate) struct ContestJob {
 impl ContestJob {
     pub(crate) fn new(request: ContestRequest, names: Names) -> Result<ContestJob, String> {
         let mut entries = Vec::new();
-        for written in split_list(&request.schemes) {
+        for written in split_list(&request.schemes).map_err(|error| error.to_string())? {
             for entry in expand(written.trim())? {
                 entries.push(names.check_scheme(&entry).map_err(|error| error.to_string())?);
             }

@@ -28,8 +28,9 @@ pub(crate) fn of_change(error: &ChangeError) -> String {
 /// Returns an error in the text of a scheme or queue.
 pub(crate) fn of_spec(error: &SpecError) -> String {
     match error {
-        SpecError::UnknownName { kind, name, near } => {
-            let hint = near.as_ref().map(|near| format!("; did you mean `{near}`?"));
+        SpecError::UnknownName { kind, name, near, instead } => {
+            let near = near.as_ref().map(|near| format!("; did you mean `{near}`?"));
+            let hint = instead.as_ref().map(|instead| format!("; {instead}")).or(near);
             format!(
                 "unknown {kind} `{name}`{}; the lists of the page have all",
                 hint.unwrap_or_default()

@@ -341,6 +341,8 @@ fn errors_name_what_the_page_offers() {
     assert!(!routers.contains("router ="), "{routers}");
     let unknown = error(&mut api, &begin(&[("cubik", true)]));
     assert!(unknown.contains("did you mean `cubic`") && !unknown.contains("paceline"), "{unknown}");
+    let linux = error(&mut api, &begin(&[("htcp", true)]));
+    assert!(linux.contains("take `linux:htcp`"), "{linux}");
     let mut request = begin(&[("cubic", true)]);
     request["trace"] = json!({ "name": "lte-driving" });
     ask(&mut api, &request);

@@ -15,6 +15,12 @@ pub trait Entry {
         let _ = name;
         None
     }
+    /// Returns what to use in place of something that others call `name` and that this table has not, as part of a
+    /// sentence for messages about unknown names.
+    fn instead_of(name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
 }
 
 /// Reason why an entry cannot be added to a [`Registry`].
@@ -147,6 +153,7 @@ pub fn find<'a, E: Entry>(entries: &'a [E], name: &str) -> Result<&'a E, SpecErr
         kind: E::KIND,
         name: name.to_string(),
         near: near(entries, name),
+        instead: E::instead_of(name),
     })
 }
 

@@ -35,7 +35,7 @@ pub enum SpecError {
         problem: String,
     },
     /// There is no such scheme or queue.
-    #[error("unknown {kind} `{name}`{}; `paceline schemes` lists all", suggestion(.near))]
+    #[error("unknown {kind} `{name}`{}; `paceline schemes` lists all", hint(.instead, .near))]
     UnknownName {
         /// `scheme` or `queue`.
         kind: &'static str,
@@ -43,6 +43,16 @@ pub enum SpecError {
         name: String,
         /// The nearest known name.
         near: Option<String>,
+        /// What to use in its place, if others have something of this name.
+        instead: Option<String>,
+    },
+    /// A list of schemes has nothing between two commas, or before the first or after the last.
+    #[error(
+        "`{text}` has no name beside one of its commas: write one there, or leave the comma out"
+    )]
+    EmptyName {
+        /// The list.
+        text: String,
     },
     /// The scheme or queue has no such parameter.
     #[error("`{name}` has no parameter `{param}`{}; it has{}", suggestion(.near), listed(known))]
@@ -70,6 +80,22 @@ pub enum SpecError {
     },
 }
 
+impl SpecError {
+    /// Returns the error with what to use in place of an unknown name, if there is something.
+    #[must_use]
+    pub fn with_instead(mut self, text: Option<String>) -> SpecError {
+        if let (SpecError::UnknownName { instead, .. }, Some(text)) = (&mut self, text) {
+            *instead = Some(text);
+        }
+        self
+    }
+}
+
+/// Returns what to write in place of an unknown name.
+fn hint(instead: &Option<String>, near: &Option<String>) -> String {
+    instead.as_ref().map_or_else(|| suggestion(near), |instead| format!(" ({instead})"))
+}
+
 fn suggestion(near: &Option<String>) -> String {
     near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
@@ -79,11 +105,12 @@ fn listed(known: &[&'static str]) -> String {
     if known.is_empty() { " none".into() } else { format!(": {}", known.join(", ")) }
 }
 
-/// Returns the word of `known` that is nearest to `word`, if it is near enough to be meant.
+/// Returns the word of `known` that is nearest to `word`, if it is near enough to be meant: less than half of its
+/// letters differ.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let (distance, near) =
         known.into_iter().map(|candidate| (edit_distance(word, candidate), candidate)).min()?;
-    (distance <= 1 + near.len() / 3).then(|| near.to_string())
+    (distance <= 1 + near.len() / 3 && 2 * distance < near.len()).then(|| near.to_string())
 }
 
 /// Returns the number of edits (insert, delete, replace, swap of neighbours) from one word to the
@@ -121,6 +148,9 @@ impl Spec {
             },
         };
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.contains(',') {
+            return fail("one scheme is expected here, and no list");
+        }
         if name.split_whitespace().count() > 1 {
             return fail("several names are separated by commas");
         }
@@ -261,8 +291,14 @@ impl std::fmt::Display for SchemeSpec {
     }
 }
 
-/// Splits a comma-separated list of schemes; commas inside brackets belong to their scheme.
-pub fn split_list(text: &str) -> Vec<&str> {
+/// Splits a comma-separated list of schemes; commas inside brackets belong to their scheme. An empty text has none.
+///
+/// # Errors
+/// If a name is empty, as a shell's unset variable leaves it.
+pub fn split_list(text: &str) -> Result<Vec<&str>, SpecError> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
     let mut depth = 0usize;
     let mut start = 0;
     let mut parts = Vec::new();
@@ -278,8 +314,10 @@ pub fn split_list(text: &str) -> Vec<&str> {
         }
     }
     parts.push(text[start..].trim());
-    parts.retain(|part| !part.is_empty());
-    parts
+    match parts.iter().any(|part| part.is_empty()) {
+        true => Err(SpecError::EmptyName { text: text.to_string() }),
+        false => Ok(parts),
+    }
 }
 
 #[cfg(test)]
@@ -291,8 +329,13 @@ mod tests {
         for text in ["abc", "abc[dt=60ms]", "cubic+codel[target=50ms,interval=100ms]"] {
             assert_eq!(SchemeSpec::parse(text).expect(text).to_string(), text);
         }
-        let list = split_list("abc, cubic+codel[target=50ms,interval=100ms],bbr,");
-        assert_eq!(list, ["abc", "cubic+codel[target=50ms,interval=100ms]", "bbr"]);
+        let list = split_list("abc, cubic+codel[target=50ms,interval=100ms],bbr");
+        assert_eq!(list, Ok(vec!["abc", "cubic+codel[target=50ms,interval=100ms]", "bbr"]));
+        assert_eq!(split_list(" "), Ok(Vec::new()));
+        for text in ["cubic,,abc", "cubic,", ",cubic", "cubic, ,abc", ","] {
+            let refused = split_list(text).map_err(|error| error.to_string());
+            assert!(refused.is_err_and(|error| error.contains(text)), "{text}");
+        }
     }
 
     #[test]
@@ -304,5 +347,7 @@ mod tests {
         assert!(list.contains("separated by commas"), "{list}");
         assert_eq!(nearest("cubci", ["cubic", "codel"]).as_deref(), Some("cubic"));
         assert_eq!(nearest("zzzzzz", ["cubic", "codel"]), None);
+        assert_eq!(nearest("nope", ["copa", "cubic"]), None);
+        assert_eq!(nearest("cpoa", ["copa", "cubic"]).as_deref(), Some("copa"));
     }
 }

@@ -27,7 +27,6 @@ mod completions;
 mod connection_logs;
 mod cost_bar;
 mod csv;
-mod elsewhere;
 mod emulation;
 #[cfg(test)]
 mod example_tests;

@@ -60,7 +60,11 @@ pub fn python_schemes(arguments: &[OsString]) -> Vec<PythonScheme> {
     let Some((command, words)) = words.split_first() else { return Vec::new() };
     let mut found: Vec<PythonScheme> = Vec::new();
     let mut add = |text: &str, folder: Option<&Path>| {
-        for part in paceline_cc::spec::split_list(text).into_iter().filter_map(python_part) {
+        for part in paceline_cc::spec::split_list(text)
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(python_part)
+        {
             let place = match folder.filter(|_| part.contains(".py")) {
                 Some(folder) => folder.join(part).display().to_string(),
                 None => part.to_string(),
@@ -171,7 +175,6 @@ fn interpreter(scheme: &str) -> Result<&'static str, Error> {
         let mut command = Command::new(interpreter);
         command.args(["-c", "import paceline, paceline.__main__; print(paceline.__version__)"]);
         let Ok(output) = command.stdin(Stdio::null()).output() else {
-            problems.push(format!("there is no {interpreter}"));
             continue;
         };
         let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
@@ -181,13 +184,16 @@ fn interpreter(scheme: &str) -> Result<&'static str, Error> {
         let error = String::from_utf8_lossy(&output.stderr);
         let error = error.trim().lines().last().unwrap_or("it cannot import paceline").to_string();
         problems.push(match output.status.success() {
-            true => format!("{interpreter} has the package in version {said}"),
-            false => format!("{interpreter}: {error}"),
+            true => format!("{interpreter} has version {said}"),
+            false => format!("{interpreter} says: {error}"),
         });
     }
+    if problems.is_empty() {
+        problems.push("there is no Python".into());
+    }
     Err(Error::Usage(format!(
-        "{scheme}: a controller in Python needs the Python package in version {version}, and {}; build it in the source \
-         tree with `make wheel`, and install it with `pip install target/wheels/*.whl`",
+        "{scheme}: a controller in Python needs the Python package in version {version} ({}); build it in the source tree with \
+         `make wheel`, and install it with `pip install target/wheels/*.whl` in a virtual environment that is active here",
         problems.join(", ")
     )))
 }

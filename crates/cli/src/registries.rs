@@ -9,7 +9,6 @@ use paceline_schemes::registry;
 use paceline_sim::Names;
 use paceline_wire::Limits;
 
-use crate::elsewhere::instead_of;
 use crate::python::python_part;
 use crate::{host, linux_hosts};
 
@@ -59,9 +58,9 @@ pub(crate) fn compared(text: &str) -> Result<ComparedSchemes, String> {
 }
 
 /// Returns the error about a list of schemes; or what to do if one of them is a controller in Python, which only some
-/// commands take, or a scheme that others have.
+/// commands take.
 fn explained(text: &str, error: String) -> String {
-    for part in paceline_cc::spec::split_list(text) {
+    for part in paceline_cc::spec::split_list(text).unwrap_or_default() {
         if let Some(file) = python_part(part)
             && names().expand(file) == [file]
         {
@@ -69,11 +68,6 @@ fn explained(text: &str, error: String) -> String {
                 "`{file}`: compare, contest, evaluate, run and sweep take controllers in Python, and this command does \
                  not; `paceline new controller NAME --rust` begins a program with every command"
             );
-        }
-        let name = part.split(['[', '+']).next().unwrap_or_default().trim();
-        let is_here = names().schemes.get(name).is_some();
-        if let Some(instead) = instead_of(name).filter(|_| !is_here) {
-            return format!("unknown scheme `{name}` ({instead}); `paceline schemes` lists all");
         }
     }
     error

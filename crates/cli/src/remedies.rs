@@ -243,11 +243,64 @@ pub(crate) const OPTIONS: &[NoOption] = &[
         &["--cc", "--name"],
         "the program is the first word: `paceline kernel load abc`",
     ),
+    no(
+        "send",
+        &["--folder", "--dir", "-r", "--recursive"],
+        "folders are sent as files are: `paceline send FOLDER HOST:5311`",
+    ),
+    no(
+        "send",
+        &["--resume", "--continue"],
+        "a transfer continues by itself, also after a kill if the same command is started again",
+    ),
+    no(
+        "tunnel",
+        &["--config", "-c", "--key", "--key-file"],
+        "a file has the settings: `paceline tunnel up FILE.toml`; docs/tunnel.md shows such a file",
+    ),
+    no("saturate", &["--server", "-s", "--listen"], "`paceline saturate server` is the other end"),
+    no(
+        "saturate",
+        &["--client", "-c"],
+        "`paceline saturate client HOST:5313 --only down -o drive`",
+    ),
+    no(
+        "reproduce",
+        &["--only", "--claim", "--claims", "--id"],
+        "claims are words: `paceline reproduce A01 X12`; --list has all",
+    ),
+    no(
+        "evaluate",
+        &["--suite", "--tests", "--criteria"],
+        "--cases names documents, such as --cases rfc8867, and --only criteria; --list has all",
+    ),
+    no(
+        "remy tune",
+        &["--scheme", "--schemes"],
+        "the scheme is the second word: `paceline remy tune SPEC.toml copa -o DIR`",
+    ),
+    no(
+        "remy tune",
+        &["--params", "--parameters", "--numbers"],
+        "--vary, such as --vary target,interval",
+    ),
+    no("remy tune", &["--budget", "-t", "--time", "--timeout"], DURATION),
+    no("compare", &["--save"], FIGURE),
     no("serve", &["-p"], "--port, such as --port 9000"),
     no(
         "serve",
         &["--host", "--bind", "--listen"],
         "the page is served to this computer alone; `ssh -L 8080:localhost:8080 HOST` brings it to another",
+    ),
+    no(
+        "new controller",
+        &["-o", "--output"],
+        "the name says it: `paceline new controller mine` writes mine.py here, with --rust the folder mine",
+    ),
+    no(
+        "new trace",
+        &["-o", "--output"],
+        "the name says it: `paceline new trace ride` writes ride.csv here",
     ),
     no(
         "new controller",
@@ -342,6 +395,11 @@ pub(crate) const MISSING: &[(&str, &str, &str)] = &[
         "",
         "`paceline remy train SPEC.toml -o DIR`; docs/remy.md describes specifications",
     ),
+    (
+        "remy tune",
+        "",
+        "`paceline remy tune SPEC.toml copa -o DIR`; docs/remy.md describes specifications",
+    ),
     ("remy eval", "", "`paceline remy eval TABLE`; `paceline remy list` lists built-in tables"),
     ("sweep", "", "`paceline sweep grid.toml -o out/`; docs/howto/sweeps.md shows such a file"),
     ("merge", "", "`paceline merge out/ -o all.parquet`"),
@@ -399,6 +457,11 @@ pub(crate) const COMMANDS: &[(&str, &[&str], &str)] = &[
     ),
     ("tunnel", &["stop", "disconnect"], "`paceline tunnel down NAME`"),
     ("tunnel", &["list", "show", "stats"], "`paceline tunnel status`"),
+    (
+        "tunnel",
+        &["config", "configure", "edit", "init", "setup"],
+        "`paceline tunnel up NAME` reads /etc/paceline/NAME.toml; docs/tunnel.md shows such a file",
+    ),
     ("tunnel", &["listen", "serve"], "`paceline tunnel server --address 10.77.0.1/24`"),
     ("kernel", &["install", "enable", "insert", "add"], "`sudo paceline kernel load NAME`"),
     ("kernel", &["remove", "delete", "disable"], "`sudo paceline kernel unload NAME`"),

@@ -90,7 +90,10 @@ fn command_of(cli: &Command, words: &[OsString]) -> String {
 fn is_near(error: &clap::Error) -> bool {
     let Some(written) = string(error, ContextKind::InvalidArg) else { return true };
     match string(error, ContextKind::SuggestedArg) {
-        Some(near) => near.starts_with(&written) || nearest(&written, [near.as_str()]).is_some(),
+        Some(near) => {
+            let (near, plain) = (near.trim_start_matches('-'), written.trim_start_matches('-'));
+            near.starts_with(plain) || nearest(plain, [near]).is_some()
+        }
         None => false,
     }
 }
@@ -135,7 +138,8 @@ fn remedy(error: &clap::Error, command: &str) -> Option<String> {
             let is_known = |(above, names, _): &&(&str, &[&str], &str)| {
                 *above == command && names.contains(&name.as_str())
             };
-            COMMANDS.iter().find(is_known).map(|(_, _, remedy)| (*remedy).into())
+            let known = COMMANDS.iter().find(is_known).map(|(_, _, remedy)| (*remedy).into());
+            known.or_else(|| file(command, &name))
         }
         ErrorKind::MissingRequiredArgument => {
             let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
@@ -146,6 +150,15 @@ fn remedy(error: &clap::Error, command: &str) -> Option<String> {
             });
             found.map(|(_, _, remedy)| (*remedy).into())
         }
+        _ => None,
+    }
+}
+
+/// Returns the remedy for a file in place of a command.
+fn file(command: &str, name: &str) -> Option<String> {
+    match (command, name.ends_with(".toml")) {
+        ("", true) => Some(format!("`paceline run {name}` simulates a scenario file")),
+        ("tunnel", true) => Some(format!("`paceline tunnel up {name}`")),
         _ => None,
     }
 }

@@ -64,7 +64,7 @@ fn a_missing_file_or_package_is_named_with_the_remedy() {
         words.iter().for_each(|word| assert!(err.contains(word), "{word}: {err}"));
     };
     refused(&compare("./no-such.py:Mine"), &["./no-such.py: there is no such file"]);
-    refused(&compare("./mine.py"), &["there is no python3, there is no python", "make wheel"]);
+    refused(&compare("./mine.py"), &["there is no Python", "make wheel"]);
     interpreter(&folder, "echo \"ModuleNotFoundError: No module named 'paceline'\" >&2; exit 1");
     let words = ["./mine.py: a controller in Python needs", "No module named 'paceline'"];
     refused(&compare("./mine.py"), &words);

@@ -205,9 +205,42 @@ const NAMES: &[Line] = &[
     (&["contest", "--entries", "./no-such-file.py"], &["./no-such-file.py: there is no such file"]),
 ];
 
+/// Commands that came late, empty names in lists, and names in a wrong place.
+const LATE: &[Line] = &[
+    (&["compare", "--schemes", "cubic,,abc"], &["cubic,,abc", "no name beside"]),
+    (&["compare", "--schemes", "cubic,"], &["leave the comma out"]),
+    (&["contest", "--entries", "cubic,,abc"], &["cubic,,abc", "no name beside"]),
+    (&["evaluate", "cubic,,abc"], &["cubic,,abc", "no name beside"]),
+    (&["gap", "--schemes", ",cubic"], &[",cubic", "no name beside"]),
+    (&["compare", "--schemes", "droptail"], &["it is a queue", "`cubic+droptail`"]),
+    (&["compare", "--schemes", "cubic+copa"], &["it is a scheme"]),
+    (&["compare", "--schemes", "cubic+htcp"], &["`linux:htcp`"]),
+    (
+        &["link", "--up", "1Mbps", "--down", "1Mbps", "--down-queue", "htcp", "true"],
+        &["no queue and no scheme", "`linux:htcp`"],
+    ),
+    (&["send", "Cargo.toml", "127.0.0.1:1", "--scheme", "htcp"], &["`linux:htcp`"]),
+    (&["log", "no-such.log"], &["paceline link --log NAME"]),
+    (&["remy", "tune"], &["paceline remy tune SPEC.toml copa -o DIR"]),
+    (&["remy", "tune", "a.toml", "--scheme", "copa"], &["the second word"]),
+    (&["remy", "tune", "a.toml", "copa", "--budget", "1min"], &["--duration"]),
+    (&["remy", "tune", "copa", "a.toml", "-o", "x"], &["stands before the scheme"]),
+    (&["reproduce", "--only", "A01"], &["paceline reproduce A01"]),
+    (&["evaluate", "cubic", "--suite", "quic"], &["--cases rfc8867"]),
+    (&["send", "src", "127.0.0.1:1", "--recursive"], &["paceline send FOLDER"]),
+    (&["send", "src", "127.0.0.1:1", "--resume"], &["continues by itself"]),
+    (&["tunnel", "--config", "x.toml"], &["paceline tunnel up FILE.toml"]),
+    (&["tunnel", "office.toml"], &["paceline tunnel up office.toml"]),
+    (&["tunnel", "config"], &["/etc/paceline/NAME.toml"]),
+    (&["saturate", "--server"], &["paceline saturate server"]),
+    (&["new", "controller", "mine", "-o", "x.py"], &["writes mine.py"]),
+    (&["new", "trace", "ride", "-o", "x.csv"], &["writes ride.csv"]),
+    (&["dumbbell.toml"], &["paceline run dumbbell.toml"]),
+];
+
 #[test]
 fn each_message_names_the_remedy() {
-    for &(arguments, words) in LINES.iter().chain(NEWCOMERS).chain(NAMES) {
+    for &(arguments, words) in LINES.iter().chain(NEWCOMERS).chain(NAMES).chain(LATE) {
         let seen = paceline(arguments);
         assert_eq!(seen.code, 2, "{arguments:?}: {}{}", seen.out, seen.err);
         for word in words {
@@ -232,6 +265,8 @@ fn no_message_guesses_an_option_that_is_not_near() {
     assert!(seen.code == 2 && !seen.err.contains("similar"), "{}", seen.err);
     let seen = paceline(&["compare", "--schemse", "cubic"]);
     assert!(seen.err.contains("'--schemes'"), "{}", seen.err);
+    let seen = paceline(&["evaluate", "nope"]);
+    assert!(seen.code == 2 && !seen.err.contains("did you mean"), "{}", seen.err);
 }
 
 #[test]

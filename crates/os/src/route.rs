@@ -14,6 +14,8 @@ const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const ADDR_GEN_MODE_NONE: u8 = 1;
 const IFA_FLAGS: u16 = 8;
 const CREATE: i32 = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+/// Most interfaces that a message names.
+const NAMED: usize = 8;
 /// How long to wait until the kernel has made the routes of an address.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -98,10 +100,16 @@ impl Links {
     /// # Errors
     /// There is none of this name.
     pub fn index(&mut self, name: &str) -> Result<u32, RealTimeError> {
-        let found = self.interfaces()?.into_iter().find(|interface| interface.name == name);
-        found
-            .map(|interface| interface.index)
-            .ok_or_else(|| RealTimeError::Message(format!("there is no interface {name}")))
+        let all = self.interfaces()?;
+        if let Some(found) = all.iter().find(|interface| interface.name == name) {
+            return Ok(found.index);
+        }
+        let names: Vec<&str> = all.iter().map(|interface| &*interface.name).take(NAMED).collect();
+        let more = if all.len() > NAMED { ", ... (`ip link` lists all)" } else { "" };
+        let names = names.join(", ");
+        Err(RealTimeError::Message(format!(
+            "there is no interface {name}; there are {names}{more}"
+        )))
     }
 
     /// Brings an interface up with an MTU (bytes) and a queue (packets), and without an IPv6

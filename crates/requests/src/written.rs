@@ -1,6 +1,7 @@
 //! The text form of links, schemes and times in comparisons, on the command line and in Python.
 
 use paceline_cc::params::rate_as_others_write;
+use paceline_cc::spec::split_list;
 use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
@@ -116,7 +117,7 @@ pub struct Schemes(pub Vec<SchemeSpec>);
 /// The text is invalid; the error says why.
 pub fn schemes(text: &str, names: &Names) -> Result<Schemes, String> {
     let mut specs = Vec::new();
-    for part in paceline_cc::spec::split_list(text) {
+    for part in split_list(text).map_err(|error| error.to_string())? {
         if part == "all" {
             specs.extend(names.schemes.names().filter_map(|name| names.check_scheme(name).ok()));
         } else {
@@ -138,8 +139,8 @@ pub struct ComparedSchemes(pub Vec<(SchemeChoice, Option<String>)>);
 /// The text is invalid; the error says why.
 pub fn compared(text: &str, names: &Names) -> Result<ComparedSchemes, String> {
     let mut all = Vec::new();
-    let parts = paceline_cc::spec::split_list(text).into_iter().flat_map(|part| names.expand(part));
-    for part in parts {
+    let parts = split_list(text).map_err(|error| error.to_string())?;
+    for part in parts.into_iter().flat_map(|part| names.expand(part)) {
         if part != "all" {
             let scheme = names.read_scheme(&part).map_err(|error| error.to_string())?;
             all.push((scheme, None));

@@ -27,6 +27,7 @@ pub mod compound;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
+mod elsewhere;
 pub mod gcc;
 mod host_pacing;
 pub mod ledbat;
@@ -53,6 +54,7 @@ pub mod xcp;
 pub mod xcpb;
 pub mod xcpw;
 
+pub use elsewhere::instead_of;
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{SCHEMES, Schemes};
 pub use scheme::{BulkSetting, Scheme};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use paceline_cc::registry::Entry;
 use paceline_cc::{Halves, ParamInfo, Spec, SpecError};
 
+use crate::elsewhere::instead_of;
 use crate::host_pacing;
 use crate::scheme::{BulkSetting, Scheme, names_of_halves};
 
@@ -112,6 +113,9 @@ impl Entry for SchemeEntry {
     fn known_elsewhere(name: &str) -> Option<&'static str> {
         known_elsewhere(name)
     }
+    fn instead_of(name: &str) -> Option<String> {
+        instead_of(name)
+    }
 }
 
 impl Entry for Scheme {
@@ -121,6 +125,9 @@ impl Entry for Scheme {
     }
     fn known_elsewhere(name: &str) -> Option<&'static str> {
         known_elsewhere(name)
+    }
+    fn instead_of(name: &str) -> Option<String> {
+        instead_of(name)
     }
 }
 

@@ -145,7 +145,13 @@ impl Names {
     /// # Errors
     /// A name or parameter is unknown, or a value is invalid.
     pub fn build_scheme(&self, spec: &Spec) -> Result<Halves, SpecError> {
-        self.schemes.find(&spec.name)?.build(spec)
+        let found = self.schemes.find(&spec.name).map_err(|error| {
+            let is_queue = self.queues.get(&spec.name).is_some();
+            let queue =
+                || format!("it is a queue, which stands behind a scheme: `cubic+{}`", spec.name);
+            error.with_instead(is_queue.then(queue))
+        })?;
+        found.build(spec)
     }
 
     /// Checks that the queue that `spec` names can be built.
@@ -153,7 +159,13 @@ impl Names {
     /// # Errors
     /// A name or parameter is unknown, or a value is invalid.
     pub fn check_queue(&self, spec: &Spec) -> Result<(), SpecError> {
-        self.queues.find(&spec.name)?.check(spec)
+        let found = self.queues.find(&spec.name).map_err(|error| {
+            let is_scheme = self.schemes.get(&spec.name).is_some();
+            let scheme = || "it is a scheme, which stands before the `+`".to_string();
+            let elsewhere = || paceline_schemes::instead_of(&spec.name);
+            error.with_instead(is_scheme.then(scheme).or_else(elsewhere))
+        })?;
+        found.check(spec)
     }
 
     /// Returns a scheme without parameters that have their default values, for labels:
@@ -264,6 +276,18 @@ mod tests {
             let spec = names.check_scheme(written).expect("legal");
             assert_eq!(names.without_defaults(&spec).to_string(), short);
         }
+    }
+
+    #[test]
+    fn names_in_the_wrong_place_or_of_others_say_what_to_write() {
+        let names = Names::default();
+        let refused = |text| names.check_scheme(text).expect_err(text).to_string();
+        assert!(refused("droptail").contains("`cubic+droptail`"), "{}", refused("droptail"));
+        assert!(refused("cubic+abc").contains("before the `+`"), "{}", refused("cubic+abc"));
+        for text in ["htcp", "cubic+htcp"] {
+            assert!(refused(text).contains("`linux:htcp`"), "{}", refused(text));
+        }
+        assert!(refused("copa,bbr").contains("one scheme"), "{}", refused("copa,bbr"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use paceline_cc::spec::split_list;
 use paceline_cc::{SchemeSpec, Span};
 use paceline_emulator::shell::ServerPort;
 use paceline_lab::contest::expand;
@@ -158,7 +159,8 @@ impl Contest {
 
     fn entries(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = Vec::new();
-        for part in paceline_cc::spec::split_list(&self.entries) {
+        let parts = split_list(&self.entries).map_err(|error| Error::Usage(error.to_string()))?;
+        for part in parts {
             for written in expand(part).map_err(Error::Usage)? {
                 for name in registries::names().expand(&written) {
                     let specs = args::schemes(&name).map_err(Error::Usage)?.0;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
+use paceline_cc::spec::split_list;
 use paceline_evaluate::{
     Document, EvaluateError, EvaluateFields, Evaluation, ListedCriterion, Request, Row, documents,
     evaluate, markdown, page, paper,
@@ -113,7 +114,7 @@ impl Evaluate {
         if self.list {
             return self.print_list();
         }
-        let request = self.request();
+        let request = self.request()?;
         request.criteria().map_err(failure)?;
         let mut salt = host::salt().to_string();
         for scheme in &request.schemes {
@@ -162,29 +163,28 @@ impl Evaluate {
         output::all_of(&unwritten).and(tables).and(printed).and(warned)
     }
 
-    fn request(&self) -> Request {
-        let split = |text: &String| {
-            let parts = paceline_cc::spec::split_list(text);
-            parts.into_iter().flat_map(|part| registries::names().expand(part)).collect::<Vec<_>>()
-        };
+    fn request(&self) -> Result<Request, Error> {
         let mut schemes: Vec<String> = Vec::new();
-        for scheme in self.schemes.iter().flat_map(split) {
-            if !schemes.contains(&scheme) {
-                schemes.push(scheme);
+        for text in &self.schemes {
+            let parts = split_list(text).map_err(|error| Error::Usage(error.to_string()))?;
+            for scheme in parts.into_iter().flat_map(|part| registries::names().expand(part)) {
+                if !schemes.contains(&scheme) {
+                    schemes.push(scheme);
+                }
             }
         }
-        Request {
+        Ok(Request {
             schemes,
             documents: self.cases.0.clone(),
             only: self.only.clone(),
             quick: self.quick,
             runs: self.runs,
             seed: self.seed,
-        }
+        })
     }
 
     fn print_list(&self) -> Result<(), Error> {
-        let request = Request { schemes: Vec::new(), ..self.request() };
+        let request = Request { schemes: Vec::new(), ..self.request()? };
         let criteria: Vec<ListedCriterion> = request
             .criteria()
             .map_err(failure)?

@@ -7,6 +7,7 @@ mod table;
 use std::path::PathBuf;
 
 use clap::Args;
+use paceline_cc::spec::split_list;
 use paceline_cc::{ArgumentError, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_requests::compare::Comparison;
@@ -121,7 +122,7 @@ const USUAL: &str = "cubic,bbr,reno";
 
 /// Reads schemes. The kernel's name `reno` stands for `newreno`.
 fn schemes(text: &str) -> Result<args::Schemes, String> {
-    let parts = paceline_cc::spec::split_list(text);
+    let parts = split_list(text).map_err(|error| error.to_string())?;
     let ours = parts.into_iter().map(|part| match part.strip_prefix("reno") {
         Some(rest) if rest.is_empty() || rest.starts_with(['+', '[']) => format!("newreno{rest}"),
         _ => part.to_string(),
@@ -131,7 +132,7 @@ fn schemes(text: &str) -> Result<args::Schemes, String> {
 
 /// Reads names of `paceline kernel`'s programs, perhaps with queues, as the simulator's schemes.
 fn programs(text: &str) -> Result<args::Schemes, String> {
-    let parts = paceline_cc::spec::split_list(text);
+    let parts = split_list(text).map_err(|error| error.to_string())?;
     let ours = parts.into_iter().map(kernel::scheme).collect::<Result<Vec<String>, String>>()?;
     let schemes = args::schemes(&ours.join(","))?;
     schemes.0.iter().try_for_each(|scheme| kernel_name(scheme).map(drop))?;

@@ -121,7 +121,8 @@ pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
             )));
         }
         false => Box::new(File::open(path).map_err(|error| {
-            Error::Usage(format!("{}: cannot be read: {error}", path.display()))
+            let remedy = "`paceline link --log NAME` writes logs, NAME.up and NAME.down";
+            Error::Usage(format!("{}: cannot be read: {error}; {remedy}", path.display()))
         })?),
     };
     LogGraph::read(BufReader::new(file), bin_ms)

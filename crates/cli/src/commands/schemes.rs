@@ -10,7 +10,6 @@ use paceline_cc::spec::nearest;
 use paceline_requests::ParameterFields;
 use serde::Serialize;
 
-use crate::elsewhere::instead_of;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results;
@@ -66,7 +65,7 @@ impl Schemes {
             listing.schemes.retain(|entry| entry.name == *name);
             listing.queues.retain(|entry| entry.name == *name);
             if listing.schemes.is_empty() && listing.queues.is_empty() {
-                let hint = instead_of(name).or(near);
+                let hint = paceline_schemes::instead_of(name).or(near);
                 let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
                 return Err(Error::Usage(format!(
                     "there is no scheme or queue `{name}`{hint}; `paceline schemes` lists all"

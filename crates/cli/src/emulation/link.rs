@@ -45,9 +45,10 @@ pub(crate) fn queue_choice(text: &str) -> Result<QueueChoice, String> {
         return Ok(QueueChoice { queue: scheme.sender, router: RouterChoice::None });
     }
     let scheme = names.check_scheme(text).map_err(|error| match error {
-        SpecError::UnknownName { name, .. } => {
-            let near = match queues.find(&name) {
-                Err(SpecError::UnknownName { near: Some(near), .. }) => {
+        SpecError::UnknownName { name, instead, .. } => {
+            let near = match (instead, queues.find(&name)) {
+                (Some(instead), _) => format!(" ({instead})."),
+                (None, Err(SpecError::UnknownName { near: Some(near), .. })) => {
                     format!("; did you mean `{near}`?")
                 }
                 _ => ".".into(),

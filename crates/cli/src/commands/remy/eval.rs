@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_cc::spec::split_list;
 use paceline_path::BufferSize;
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, StarvedSender};
@@ -182,22 +183,26 @@ impl Eval {
     }
 
     /// Returns the request: tables and schemes, number of runs, and their duration.
-    fn request(&self) -> EvaluationRequest {
-        let schemes = self.schemes.iter().flat_map(|list| paceline_cc::spec::split_list(list));
-        EvaluationRequest {
+    fn request(&self) -> Result<EvaluationRequest, Error> {
+        let mut schemes = Vec::new();
+        for list in &self.schemes {
+            let parts = split_list(list).map_err(|error| Error::Usage(error.to_string()))?;
+            schemes.extend(parts.into_iter().map(str::to_string));
+        }
+        Ok(EvaluationRequest {
             tables: self.tables.clone(),
-            schemes: schemes.map(str::to_string).collect(),
+            schemes,
             duration: self.duration,
             first_seed: self.seed,
             seeds: self.seeds,
             repairs: self.repairs,
-        }
+        })
     }
 
     fn on_network(&self, on: Option<Span>) -> Result<(), Error> {
         let network = self.network(on)?;
         let rows =
-            self.request().on_network(&network, registries::names(), &|| true).map_err(failed)?;
+            self.request()?.on_network(&network, registries::names(), &|| true).map_err(failed)?;
         let document = EvalDocument { rows };
         self.files.write(&document.rows, (&document, Some(self.seed)), self.quiet)?;
         if self.json {
@@ -267,7 +272,7 @@ impl Eval {
     }
 
     fn on_specification(&self, mut specification: Specification) -> Result<(), Error> {
-        let request = self.request();
+        let request = self.request()?;
         let seeds = &request.seed_list()?;
         let rows = request
             .on_specification(&mut specification, registries::names(), &|| true)

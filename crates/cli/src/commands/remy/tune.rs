@@ -93,10 +93,15 @@ struct TuneDocument {
 
 impl Tune {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let text =
-            String::from_utf8(output::read(&self.specification, LARGEST)?).map_err(|_| {
-                Error::Usage(format!("{}: it is not UTF-8", self.specification.display()))
-            })?;
+        let bytes = output::read(&self.specification, LARGEST).map_err(|error| match error {
+            Error::Usage(text) if !self.specification.exists() => Error::Usage(format!(
+                "{text}; the specification stands before the scheme: `paceline remy tune SPEC.toml copa -o DIR`"
+            )),
+            error => error,
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Error::Usage(format!("{}: it is not UTF-8", self.specification.display()))
+        })?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.into())
             .build()

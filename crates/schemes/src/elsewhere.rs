@@ -38,13 +38,13 @@ const NEAREST: [(&[&str], &str); 10] = [
 
 /// Returns what to use in place of a scheme that others have and that is not here. ns-3's and
 /// Linux' prefixes may stand before the name: `TcpHtcp`, `tcp_htcp`.
-pub(crate) fn instead_of(name: &str) -> Option<String> {
+pub fn instead_of(name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let plain = name.strip_prefix("tcp").unwrap_or(&name).trim_start_matches(['-', '_']);
     let named = |names: &[&str]| names.iter().any(|known| *known == name || *known == plain);
     if let Some((_, linux)) = LINUX.iter().find(|(names, _)| named(names)) {
         return Some(format!(
-            "Linux has it: `linux:{linux}` in compare, run and evaluate, with a guest of `paceline linux build`"
+            "Linux has it: the commands compare, run and evaluate take `linux:{linux}`, with a guest of `paceline linux build`"
         ));
     }
     let nearest = NEAREST.iter().find(|(names, _)| named(names));
@@ -54,7 +54,7 @@ pub(crate) fn instead_of(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_schemes::SCHEMES;
+    use crate::SCHEMES;
 
     #[test]
     fn no_name_hides_a_scheme_and_all_that_is_suggested_is_there() {

@@ -11,6 +11,7 @@ mod readable;
 pub mod remote;
 pub mod score;
 pub mod spec;
+pub mod studies;
 pub mod train;
 pub mod tune;
 pub mod usage;

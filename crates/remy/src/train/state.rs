@@ -150,7 +150,7 @@ impl TrainingState {
     }
 
     /// Returns the number of completed generations; with two tables, of both.
-    pub(super) fn generations_done(&self) -> u32 {
+    pub(crate) fn generations_done(&self) -> u32 {
         let partner = self.partner.as_ref().map_or(u32::MAX, |partner| partner.generation);
         self.generation.min(partner)
     }
@@ -178,7 +178,7 @@ impl TrainingState {
     ///
     /// # Errors
     /// The error in the text.
-    pub(super) fn read(text: &str) -> Result<(TrainingState, RuleTable), String> {
+    pub(crate) fn read(text: &str) -> Result<(TrainingState, RuleTable), String> {
         let state: TrainingState = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if state.format != FORMAT {
             return Err(format!("its format is `{}`; this version reads `{FORMAT}`", state.format));

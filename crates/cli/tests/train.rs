@@ -136,6 +136,37 @@ fn the_best_of_several_seeds_is_judged_on_networks_that_chose_nothing() {
     assert!(again.out.contains("the best by validation"), "{}", again.out);
 }
 
+#[test]
+fn the_best_of_several_tunings_is_judged_on_networks_that_chose_nothing() {
+    let folder = Folder::new("tune-seeds");
+    let spec = folder.write("spec.toml", SPECIFICATION.as_bytes());
+    let out = folder.path("out");
+    let tune = |more: &[&str]| {
+        let arguments = ["remy", "tune", &spec, "copa", "-o", &out, "--vary", "delta"];
+        let seeds = ["--generations", "1", "--seeds", "2", "--seed", "3"];
+        let seen = paceline(&[&arguments[..], &seeds, more].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        seen
+    };
+    let documents = lines(&tune(&["--json"]).out);
+    assert_eq!(documents[0]["seed"], 3);
+    let report = documents.last().expect("lines");
+    let tunings = report["tunings"].as_array().expect("tunings");
+    let seeds: Vec<u64> = tunings.iter().map(|one| one["seed"].as_u64().expect("seed")).collect();
+    assert_eq!(seeds, [3, 4]);
+    let validation = |one: &serde_json::Value| one["validation"].as_f64().expect("a score");
+    let best = tunings.iter().map(validation).fold(f64::NEG_INFINITY, f64::max);
+    assert_eq!(validation(report), best);
+    assert!(report["test"].is_f64() && report["start_test"].is_f64(), "{report}");
+    let read = |path: String| std::fs::read_to_string(path).expect("a scheme");
+    let chosen = read(format!("{out}/scheme.txt"));
+    assert_eq!(chosen.trim(), report["scheme"].as_str().expect("a scheme"));
+    assert_eq!(chosen, read(format!("{out}/seed-{}/scheme.txt", report["seed"])));
+    // The same command again, with text output: nothing is left to do.
+    let again = tune(&["-q"]);
+    assert!(again.out.contains(": seed 4, "), "{}", again.out);
+}
+
 fn table_path(folder: &str) -> String {
     format!("{folder}/table.toml")
 }

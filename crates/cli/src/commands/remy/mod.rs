@@ -6,6 +6,7 @@ mod list;
 mod maps;
 mod page;
 mod reaction;
+mod search;
 mod show;
 mod train;
 mod tune;

@@ -1,17 +1,14 @@
 //! `paceline remy tune`: searches for numbers of a scheme that suit a specification.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use paceline_cc::Span;
 use paceline_remy::train::{EvaluatorWork, Folder, TrainError};
-use paceline_remy::tune::{Tuner, TuningEntry, TuningPlan};
+use paceline_remy::tune::{Tuner, TuningPlan};
 use serde::Serialize;
 
-use super::train::{LARGEST, Limits, hours, message, wall};
-use crate::args;
+use super::search::{LARGEST, Limits, SearchArgs, message};
 use crate::output::{self, Error};
 use crate::registries;
 use crate::table::counted;
@@ -25,7 +22,8 @@ they are given. DIR gets scheme.txt, which `compare` and other commands take as 
 state.json from which the same command goes on after a stop or a kill, and log.jsonl with a line
 for each step. It ends when no number has changed for two generations, or with --generations,
 --duration or --cpu-hours. In the end the scheme is judged beside its first numbers on a test
-set, by which nothing was chosen.
+set, by which nothing was chosen. With --seeds N there are N tunings in
+DIR/seed-S, one after the other; only the scheme with the best validation score is judged.
 
 Examples:
   paceline remy tune scenarios/remy/cellular.toml copa -o tuned-copa --duration 10min
@@ -38,39 +36,17 @@ pub(crate) struct Tune {
     /// The scheme, with the numbers to begin with
     #[arg(value_name = "SCHEME")]
     scheme: String,
-    /// The folder of the tuning; if a tuning has begun there, it continues
-    #[arg(short, long, value_name = "DIR", help_heading = "Outputs")]
-    output: PathBuf,
     /// Numbers that may change, separated by commas; those of a queue are written codel.target
     /// [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tuning")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search")]
     vary: Vec<String>,
-    /// Stop after this many generations, counted from the first; each improves every number once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "When to stop")]
-    generations: Option<u64>,
-    /// Stop after this elapsed time
-    #[arg(long, value_name = "TIME", value_parser = args::length, help_heading = "When to stop")]
-    duration: Option<Span>,
-    /// Stop after this many hours of processor time, those of earlier runs included
-    #[arg(long, value_name = "HOURS", value_parser = hours, help_heading = "When to stop")]
-    cpu_hours: Option<f64>,
-    /// The seed; equal specifications, schemes and seeds give equal results
-    #[arg(long, default_value_t = 1, help_heading = "Tuning")]
-    seed: u64,
-    /// Number of threads; 0 for one per core. The result does not depend on it
-    #[arg(long, default_value_t = 0, help_heading = "Tuning")]
-    threads: u16,
-    /// Print each step as a line of JSON, and the result as the last line
-    #[arg(long, help_heading = "Outputs")]
-    json: bool,
-    /// Do not show progress
-    #[arg(short, long, help_heading = "Outputs")]
-    quiet: bool,
+    #[command(flatten)]
+    search: SearchArgs,
 }
 
-/// Result of the command.
-#[derive(Serialize)]
-struct TuneDocument {
+/// Result of one tuning.
+#[derive(Clone, Serialize)]
+struct Tuned {
     /// The scheme with its tuned numbers.
     scheme: String,
     /// The scheme at the beginning.
@@ -79,9 +55,6 @@ struct TuneDocument {
     score: f64,
     /// Score per network on the validation set.
     validation: f64,
-    /// Score per network on the test set, and that of the scheme at the beginning.
-    test: f64,
-    start_test: f64,
     seed: u64,
     candidates: u64,
     simulated_s: f64,
@@ -89,6 +62,25 @@ struct TuneDocument {
     simulated_s_per_cpu_s: f64,
     /// Reason why the tuning ended: `settled`, `generations` or `time`.
     end: &'static str,
+}
+
+/// Result of the command: of several tunings the one with the best validation score.
+#[derive(Serialize)]
+struct TuneDocument {
+    #[serde(flatten)]
+    best: Tuned,
+    /// Score per network on the test set, and that of the scheme at the beginning.
+    test: f64,
+    start_test: f64,
+    /// All tunings, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tunings: Vec<Tuned>,
+}
+
+/// A tuning that has ended, and its result.
+struct Done {
+    tuner: Tuner,
+    tuned: Tuned,
 }
 
 impl Tune {
@@ -102,86 +94,74 @@ impl Tune {
         let text = String::from_utf8(bytes).map_err(|_| {
             Error::Usage(format!("{}: it is not UTF-8", self.specification.display()))
         })?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.into())
-            .build()
-            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-        let document = pool.install(|| self.tune(&text))?;
-        match self.json {
+        // Creates no folder if the specification or the scheme is wrong.
+        Tuner::new(&self.plan(&text, self.search.seed()), Arc::default())
+            .map_err(|error| self.fail(error))?;
+        let document = self.search.install(|| self.tune_all(&text))?;
+        match self.search.json {
             true => output::print_line(&document),
             false => output::print(&document.words()),
         }
     }
 
-    fn tune(&self, text: &str) -> Result<TuneDocument, Error> {
-        let plan = TuningPlan {
+    fn plan<'a>(&'a self, text: &'a str, seed: u64) -> TuningPlan<'a> {
+        TuningPlan {
             text,
             folder: self.specification.parent(),
             scheme: &self.scheme,
             vary: &self.vary,
-            seed: self.seed,
+            seed,
             names: registries::names(),
+        }
+    }
+
+    /// Tunes with each of the seeds. Scores the scheme with the best validation score on the test set.
+    fn tune_all(&self, text: &str) -> Result<TuneDocument, Error> {
+        let all = self
+            .search
+            .each_seed(|seed, folder, limits| self.tune(&self.plan(text, seed), folder, limits))?;
+        let mut tunings: Vec<Tuned> = all.iter().map(|done| done.tuned.clone()).collect();
+        let best = all.into_iter().reduce(|best, done| {
+            if done.tuned.validation > best.tuned.validation { done } else { best }
+        });
+        let Some(Done { tuner, tuned: best }) = best else {
+            return Err(Error::Message("there was no tuning".into()));
         };
-        let work = Arc::new(EvaluatorWork::default());
-        // Creates no folder if the specification or the scheme is wrong.
-        Tuner::new(&plan, Arc::clone(&work)).map_err(|error| self.fail(error))?;
-        let folder = Folder::open(&self.output).map_err(message)?;
-        let (mut tuner, _) =
-            Tuner::open(&plan, Arc::clone(&work), folder).map_err(|error| self.fail(error))?;
-        let limits = Limits {
-            end: self.duration.map(|time| Instant::now() + wall(time)),
-            cpu_hours: self.cpu_hours,
-        };
-        let end = self.go_on(&mut tuner, &work, limits)?;
         let (start_test, test) = tuner.judge().map_err(message)?;
+        match tunings.len() {
+            1 => tunings.clear(),
+            _ => {
+                output::write(&self.search.output, "scheme.txt", &format!("{}\n", best.scheme))?;
+            }
+        }
+        Ok(TuneDocument { best, test, start_test, tunings })
+    }
+
+    /// Tunes in a folder until the tuning has settled, or the limits are reached.
+    fn tune(&self, plan: &TuningPlan<'_>, folder: &Path, limits: Limits) -> Result<Done, Error> {
+        let work = Arc::new(EvaluatorWork::default());
+        let folder = Folder::open(folder).map_err(message)?;
+        let (mut tuner, _) =
+            Tuner::open(plan, Arc::clone(&work), folder).map_err(|error| self.fail(error))?;
+        let shown = self.search.shown(plan.seed);
+        let end = shown.go_on(&mut tuner, &work, limits, self.search.generations, drop)?;
         let validation = tuner.validate().map_err(message)?;
         let state = tuner.state();
         let spent = state.spent;
-        Ok(TuneDocument {
+        let tuned = Tuned {
             scheme: tuner.scheme().to_string(),
             start: state.start.clone(),
             generations: state.generation,
             score: state.score,
             validation,
-            test,
-            start_test,
             seed: state.seed,
             candidates: spent.candidates,
             simulated_s: spent.simulated_s,
             cpu_s: spent.cpu_s,
             simulated_s_per_cpu_s: spent.simulated_s / spent.cpu_s.max(1e-9),
             end,
-        })
-    }
-
-    /// Makes steps until the tuning has settled, or the time or the generations are used up.
-    /// Returns the reason.
-    fn go_on(
-        &self,
-        tuner: &mut Tuner,
-        work: &EvaluatorWork,
-        limits: Limits,
-    ) -> Result<&'static str, Error> {
-        let spent_before = tuner.state().spent.cpu_s;
-        let no_time = || limits.are_reached(spent_before + work.cpu_s());
-        loop {
-            if tuner.is_settled() {
-                return Ok("settled");
-            }
-            if self.generations.is_some_and(|most| tuner.state().generation >= most) {
-                return Ok("generations");
-            }
-            match tuner.step(&no_time) {
-                Ok(entry) if self.json => output::print_line(&entry)?,
-                Ok(entry) if !self.quiet => {
-                    let left = limits.end.map(|end| end.saturating_duration_since(Instant::now()));
-                    output::note(&line(&entry, tuner.state().validation, left));
-                }
-                Ok(_) => {}
-                Err(TrainError::Stopped) => return Ok("time"),
-                Err(error) => return Err(message(error)),
-            }
-        }
+        };
+        Ok(Done { tuner, tuned })
     }
 
     fn fail(&self, error: TrainError) -> Error {
@@ -195,15 +175,14 @@ impl Tune {
     }
 }
 
-impl TuneDocument {
+impl Tuned {
     fn words(&self) -> String {
         format!(
-            "{}\n{:.4} per network of the test set, {} {:.4}; {} after {}, {:.0} simulated seconds in {:.0} \
-             CPU seconds\n",
+            "{}: seed {}, {:.4} per network of the validation set; {} after {}, {:.0} simulated seconds \
+             in {:.0} CPU seconds\n",
             self.scheme,
-            self.test,
-            self.start,
-            self.start_test,
+            self.seed,
+            self.validation,
             counted(self.candidates as usize, "candidate"),
             counted(self.generations as usize, "generation"),
             self.simulated_s,
@@ -212,17 +191,16 @@ impl TuneDocument {
     }
 }
 
-/// Returns a step as a line.
-fn line(entry: &TuningEntry, validation: Option<f64>, left: Option<Duration>) -> String {
-    let TuningEntry { step, generation, number, score, note, spent, .. } = entry;
-    let mut text = format!("step {step}, generation {generation}, {number}: score {score:.3}");
-    if let Some(validation) = validation {
-        text += &format!(", validation {validation:.4} per network");
+impl TuneDocument {
+    fn words(&self) -> String {
+        let mut text: String = self.tunings.iter().map(Tuned::words).collect();
+        if self.tunings.is_empty() {
+            text += &self.best.words();
+        }
+        let Tuned { scheme, start, .. } = &self.best;
+        text + &format!(
+            "{scheme}\n{:.4} per network of the test set, {start} {:.4}\n",
+            self.test, self.start_test
+        )
     }
-    text += &format!(", {:.0} CPU s", spent.cpu_s);
-    if let Some(left) = left {
-        let seconds = left.as_secs();
-        text += &format!(", {}:{:02} left", seconds / 60, seconds % 60);
-    }
-    text + "; " + note
 }

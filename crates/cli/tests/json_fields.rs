@@ -232,15 +232,29 @@ fn simulations() {
         printed.document("remy train", &serde_json::from_str(line).expect("a line of JSON"));
     }
     let out = folder.path("tuned");
-    let tune = ["remy", "tune", &on, "copa", "-o", &out, "--generations", "1", "--json"];
+    let tune = ["remy", "tune", &on, "copa", "-o", &out, "--vary", "delta"];
+    let tune = [&tune[..], &["--generations", "1", "--seeds", "2", "--json"]].concat();
     let seen = paceline(&tune);
     assert_eq!(seen.code, 0, "{}", seen.err);
     for line in seen.out.lines() {
         printed.document("remy tune", &serde_json::from_str(line).expect("a line of JSON"));
     }
+    let study = "question = \"?\"\njudged = \"?\"\ngenerations = 1\n[common]\nduration = \"2s\"\n\
+                 [common.networks]\nlink = \"5Mbps\"\nrtt = \"50ms\"\nsenders = 2\non = \"1s\"\noff = \"1s\"\n\
+                 [[table]]\nname = \"a\"\n[[test]]\nname = \"t\"\n\
+                 [[check]]\nwhat = \"?\"\nof = \"a\"\ntests = [\"t\"]\nleast = 0.0\nmost = 1.0\n";
+    let (study, out) = (folder.write("study.toml", study.as_bytes()), folder.path("studies"));
+    let studies = ["remy", "studies", &study, "-o", &out, "--json"];
+    let seen = paceline(&studies);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let listed = paceline(&["remy", "studies", &study, "--list", "--json"]);
+    for line in seen.out.lines().chain(listed.out.lines()) {
+        printed.document("remy studies", &serde_json::from_str(line).expect("a line of JSON"));
+    }
     let medium = ["medium", "--stations", "2", "--duration", "1s", "--json"];
     printed.document("medium", &run(&medium));
     let remy = ["remy eval", "remy eval --on", "remy list", "remy train", "remy tune"];
+    printed.all_of(&["remy studies"]);
     printed.all_of(&[&["compare", "run", "bench", "medium"][..], &remy].concat());
 }
 

@@ -260,8 +260,8 @@ impl ClaimResult {
         let pairs = self.stand_ins.iter().map(|(file, name)| format!("`{name}` for {file}"));
         let pairs = pairs.collect::<Vec<_>>().join(", ");
         format!(
-            "Built-in tables, trained here, stood in for published ones that are not at hand: \
-             {pairs}. The bounds are those of the published ones. {NO_TABLES}"
+            "Tables trained here stood in for published ones that are not at hand: {pairs}. The \
+             bounds are those of the published ones. {NO_TABLES}"
         )
     }
 

@@ -56,6 +56,6 @@ pub use page::page;
 pub use request::{FindClaimError, ListedClaim, find_claims};
 pub use run::{RUNS, Reproduction, reproduce};
 pub use scenarios::{WrittenScenarios, write_scenarios};
-pub use setting::{Cellular, Recordings, Setting};
+pub use setting::{Cellular, Recordings, Setting, table_in};
 pub use trial::Trial;
 pub use verdict::{Limits, Verdict};

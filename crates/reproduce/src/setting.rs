@@ -1,7 +1,7 @@
 //! Settings of a reproduction: traces, lengths, number of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use paceline_cc::Span;
 use paceline_trace::Trace;
@@ -200,12 +200,7 @@ impl Setting {
     /// Returns the file of a table from the folder of tables or one of its subfolders; `None` if it
     /// is missing.
     pub fn table(&self, file: &str) -> Option<PathBuf> {
-        let folder = self.tables.as_ref()?;
-        let below = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-        let mut folders: Vec<PathBuf> = below.filter(|path| path.is_dir()).collect();
-        folders.sort();
-        let mut places = std::iter::once(folder).chain(&folders).map(|folder| folder.join(file));
-        places.find(|path| path.is_file())
+        table_in(self.tables.as_deref()?, file)
     }
 
     /// Returns a length of time: the paper's, or `quick` seconds in a quick reproduction.
@@ -220,4 +215,15 @@ impl Setting {
         }
         all
     }
+}
+
+/// Returns the file of a table from a folder of tables or one of its subfolders; `None` if it is
+/// missing.
+pub fn table_in(folder: &Path, file: &str) -> Option<PathBuf> {
+    let below = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = below.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    let folders = folders.iter().map(PathBuf::as_path);
+    let mut places = std::iter::once(folder).chain(folders).map(|folder| folder.join(file));
+    places.find(|path| path.is_file())
 }

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use paceline_remy::studies::{Study, trainings};
+use paceline_remy::train::{Folder, Plan, Trainer, TrainingEvaluator};
 use paceline_reproduce::{
     Claim, Expectation, Progress, Reproduction, Setting, Store, Verdict, claims, reproduce,
 };
@@ -66,4 +68,31 @@ fn built_in_tables_stand_in_for_published_ones_and_the_verdict_says_so() {
     // Tables that lack a signal were never published: the claims mean the built-in ones.
     assert!(trained.stand_ins.is_empty() && trained.missing.is_empty());
     assert!(trained.verdict.words().contains("shortened runs"), "{:?}", trained.verdict);
+}
+
+#[test]
+fn tables_of_studies_stand_in_for_published_ones_and_the_verdict_says_so() {
+    let base = std::env::temp_dir().join(format!("paceline-studies-{}", std::process::id()));
+    let studies = Study::shipped().expect("valid");
+    // Trainings that have only begun have a table of one rule.
+    for training in
+        trainings(&studies, 1, None).iter().filter(|one| one.study.name == "tcp-awareness")
+    {
+        let folder = Folder::open(&training.folder(&base)).expect("a folder");
+        let plan = Plan::new(&training.table.specification, None, training.seed);
+        let evaluator = TrainingEvaluator::default();
+        let work = evaluator.work.clone();
+        Trainer::open(&plan, evaluator, work, folder).expect("begun");
+    }
+    let (_, done) = measured(&["R13", "R15"], Some(base.clone()));
+    std::fs::remove_dir_all(&base).expect("removed");
+    let [stood_in, missing] = done.claims.as_slice() else { panic!("two claims") };
+    let words = stood_in.verdict.words();
+    assert!(words.starts_with("not measured with what the paper had"), "{words}");
+    assert!(
+        stood_in.reason.contains("`tcp-awareness/naive/seed-1` for fig7-"),
+        "{}",
+        stood_in.reason
+    );
+    assert_eq!(missing.verdict, Verdict::NotMeasured);
 }

@@ -43,9 +43,9 @@ pub(crate) struct Reproduce {
     /// synthetic traces are used, and no claim about recorded ones counts as reproduced
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     traces: Option<PathBuf>,
-    /// The folder of published tables of rules for claims about Remy, as files and in folders;
-    /// without it, built-in tables replace some of them, and claims about the others are not
-    /// measured
+    /// The folder of published tables of rules for claims about Remy, as files and in folders, or
+    /// that of `remy studies`, whose tables replace missing ones; without it, built-in tables
+    /// replace some of them, and claims about the others are not measured
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     tables: Option<PathBuf>,
     /// Also measure claims of running systems, with programs in real time through the emulator, in
@@ -325,7 +325,7 @@ fn table(done: &Reproduction) -> String {
         let pairs: Vec<String> =
             stood_in.iter().map(|(file, name)| format!("{name} for {file}")).collect();
         text += &format!(
-            "In brackets: built-in tables stood in for published ones: {}. Name the folder of the \
+            "In brackets: tables trained here stood in for published ones: {}. Name the folder of the \
              published ones by --tables.\n",
             pairs.join(", ")
         );

@@ -1,7 +1,10 @@
 //! Shared by the experiments about Remy: networks as tasks, tables as schemes, medians.
 
+use std::path::PathBuf;
+
 use paceline_cc::Span;
 use paceline_remy::score::{self, SenderFigures};
+use paceline_remy::studies::{TrainedTable, trained_for};
 use paceline_remy::{Network, PACKET};
 use paceline_sim::FlowSums;
 use paceline_sim::scenario::{Capacity, Scenario, SchemeChoice};
@@ -63,18 +66,45 @@ fn built_in(list: &[(&str, &'static str)], file: &str) -> Option<&'static str> {
     list.iter().find(|(known, _)| *known == file).map(|(_, name)| *name)
 }
 
-/// Returns the schemes of all tables that are available or have a built-in replacement; `files` are
-/// short names and files.
+/// Where a claim finds a table.
+enum Source {
+    /// The file that the claim is about: published, or the output of `paceline remy train`.
+    Given(PathBuf),
+    /// The built-in table that is the output of `paceline remy train`.
+    BuiltIn(&'static str),
+    /// A table of `paceline remy studies` for the same networks.
+    Trained(TrainedTable),
+    /// A built-in table for the same networks and the same objective.
+    StandIn(&'static str),
+}
+
+impl Source {
+    fn of(setting: &Setting, file: &str) -> Option<Source> {
+        if let Some(path) = setting.table(file) {
+            return Some(Source::Given(path));
+        }
+        if let Some(trained) = setting.tables.as_deref().and_then(|base| trained_for(base, file)) {
+            return Some(Source::Trained(trained));
+        }
+        let built_in_output = built_in(&TRAINED, file).map(Source::BuiltIn);
+        built_in_output.or_else(|| built_in(&STAND_INS, file).map(Source::StandIn))
+    }
+
+    fn scheme(&self) -> Option<String> {
+        Some(match self {
+            Source::Given(path) | Source::Trained(TrainedTable { path, .. }) => {
+                format!("remy[file={}]", path.to_str()?)
+            }
+            Source::BuiltIn(name) | Source::StandIn(name) => format!("remy[table={name}]"),
+        })
+    }
+}
+
+/// Returns the schemes of all tables that are available or have a replacement; `files` are short
+/// names and files.
 pub(super) fn tables(setting: &Setting, files: &[(&str, &str)]) -> Vec<Scheme> {
     let scheme = |(short, file): &(&str, &str)| {
-        let text = match setting.table(file) {
-            Some(path) => format!("remy[file={}]", path.to_str()?),
-            None => {
-                let name = built_in(&TRAINED, file).or_else(|| built_in(&STAND_INS, file))?;
-                format!("remy[table={name}]")
-            }
-        };
-        Some(((*short).to_string(), text))
+        Some(((*short).to_string(), Source::of(setting, file)?.scheme()?))
     };
     files.iter().filter_map(scheme).collect()
 }
@@ -85,14 +115,21 @@ pub(super) fn and_designed(mut tables: Vec<Scheme>, others: &[(&str, &str)]) -> 
     tables
 }
 
-/// Records the tables that are missing, and the built-in ones used in their place.
+/// Records the tables that are missing, and those used in their place.
 pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: &mut Findings) {
-    let there = |file: &str| setting.table(file).is_some() || built_in(&TRAINED, file).is_some();
-    for (_, file) in files.iter().filter(|(_, file)| !there(file)) {
-        match built_in(&STAND_INS, file) {
-            Some(name) => findings.stand_ins.push(((*file).to_string(), name.to_string())),
-            None => findings.missing.push((*file).to_string()),
-        }
+    for (_, file) in files {
+        let name = match Source::of(setting, file) {
+            Some(Source::Given(_) | Source::BuiltIn(_)) => continue,
+            // The claim asks for a training of this kind, not for a published table.
+            Some(Source::Trained(_)) if built_in(&TRAINED, file).is_some() => continue,
+            Some(Source::Trained(trained)) => trained.name,
+            Some(Source::StandIn(name)) => name.to_string(),
+            None => {
+                findings.missing.push((*file).to_string());
+                continue;
+            }
+        };
+        findings.stand_ins.push(((*file).to_string(), name));
     }
 }
 

@@ -8,6 +8,7 @@ mod page;
 mod reaction;
 mod search;
 mod show;
+mod studies;
 mod train;
 mod tune;
 
@@ -35,6 +36,8 @@ pub(crate) enum Remy {
     Train(train::Train),
     /// Search for numbers of a scheme's parameters that suit given networks and a given objective
     Tune(tune::Tune),
+    /// Train the tables of the thesis' studies, and judge them
+    Studies(studies::Studies),
     /// Show the size of a table, and the actions of its most used rules in words
     Show(show::Show),
     /// Show the actions of two tables in equal situations
@@ -53,6 +56,7 @@ impl Remy {
             Remy::Eval(command) => command.run(),
             Remy::Train(command) => command.run(),
             Remy::Tune(command) => command.run(),
+            Remy::Studies(command) => command.run(),
             Remy::Show(command) => command.run(),
             Remy::Compare(command) => command.run(),
             Remy::List(command) => command.run(),

@@ -156,7 +156,12 @@ impl Rate {
         }
     }
     /// Returns the whole bytes that fit into `span` at this rate.
+    #[inline]
     pub fn bytes_in(self, span: Span) -> u64 {
+        // A division of 128 bits takes several times as long.
+        if let Some(product) = self.0.checked_mul(span.0) {
+            return product / (8 * NANOS_PER_SEC);
+        }
         let bytes = self.0 as u128 * span.0 as u128 / (8 * NANOS_PER_SEC as u128);
         bytes.min(u64::MAX as u128) as u64
     }
@@ -289,6 +294,20 @@ mod tests {
         assert_eq!(Rate::ZERO.time_for(1), Span::MAX);
         assert_eq!(Rate::from_bps(8).time_for(u64::MAX / 2), Span::MAX);
         assert_eq!(Rate::from_mbps(12.0).bytes_in(Span::from_millis(1)), 1500);
+    }
+
+    /// Around the largest product of 64 bits, and far from it, the shorter division gives what the
+    /// longer one gives.
+    #[test]
+    fn bytes_in_a_span_of_any_length() {
+        for bps in [1, 8, 12_000_000, u64::MAX / 3, u64::MAX] {
+            let edge = u64::MAX / bps;
+            for nanos in [0, 1, 999, edge - 1, edge, edge.saturating_add(1), u64::MAX] {
+                let exact = u128::from(bps) * u128::from(nanos) / 8_000_000_000;
+                let found = Rate::from_bps(bps).bytes_in(Span::from_nanos(nanos));
+                assert_eq!(u128::from(found), exact.min(u64::MAX.into()), "{bps} {nanos}");
+            }
+        }
     }
 
     #[test]

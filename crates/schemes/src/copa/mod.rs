@@ -210,6 +210,9 @@ pub struct CopaSender {
     /// [`Time::NEVER`] if the window was not full.
     held_until: Time,
     in_flight: u64,
+    /// [`CopaSender::rate`] after the last feedback: nothing else changes it, and a plan is made
+    /// twice for each packet.
+    pacing: Option<Rate>,
 }
 
 impl CopaSender {
@@ -228,6 +231,7 @@ impl CopaSender {
             silent_at: Time::NEVER,
             held_until: Time::NEVER,
             in_flight: 0,
+            pacing: None,
             params: params.clone(),
         }
     }
@@ -311,9 +315,10 @@ impl Controller for CopaSender {
             self.cwnd = (self.cwnd * losses::CUT).max(MIN_WINDOW);
         }
         self.in_flight = feedback.in_flight;
+        self.pacing = self.rate();
         if self.params.send == Rule::Authors && was_full {
             self.held_until =
-                self.rate().map_or(Time::NEVER, |rate| now + rate.time_for(self.mss.into()));
+                self.pacing.map_or(Time::NEVER, |rate| now + rate.time_for(self.mss.into()));
         }
     }
 
@@ -333,7 +338,7 @@ impl Controller for CopaSender {
         let cwnd = if held { self.window().min(self.in_flight) } else { self.window() };
         let timer = self.silent_at.min(self.held_until);
         let mut plan = Plan::window(cwnd).timer(timer).without_prr();
-        plan.pacing = self.rate();
+        plan.pacing = self.pacing;
         plan
     }
 

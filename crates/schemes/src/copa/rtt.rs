@@ -35,8 +35,13 @@ pub(super) struct Rtts {
 
 /// Returns by how much a clock that counts spans of `unit` advances in `elapsed`.
 fn ticks(elapsed: Span, unit: Span) -> u64 {
-    let ticks = elapsed.as_nanos() as u128 * UNIT as u128 / unit.as_nanos().max(1) as u128;
-    ticks.min(1 << 40) as u64
+    const MOST: u64 = 1 << 40;
+    let (elapsed, unit) = (elapsed.as_nanos(), unit.as_nanos().max(1));
+    // Up to 4.8 hours, 64 bits are enough. A division of 128 bits takes several times as long.
+    match elapsed.checked_mul(UNIT) {
+        Some(product) => (product / unit).min(MOST),
+        None => (u128::from(elapsed) * u128::from(UNIT) / u128::from(unit)).min(MOST.into()) as u64,
+    }
 }
 
 impl Rtts {
@@ -116,6 +121,17 @@ mod tests {
 
     fn ms(millis: u64) -> Span {
         Span::from_millis(millis)
+    }
+
+    #[test]
+    fn ticks_of_any_time_are_those_of_long_numbers() {
+        for unit in [0, 1, 50_000_000, u64::MAX] {
+            for elapsed in [0, 1, 1_000_000, u64::MAX / UNIT, u64::MAX / UNIT + 1, u64::MAX] {
+                let exact = u128::from(elapsed) * u128::from(UNIT) / u128::from(unit.max(1));
+                let found = ticks(Span::from_nanos(elapsed), Span::from_nanos(unit));
+                assert_eq!(u128::from(found), exact.min(1 << 40), "{elapsed} {unit}");
+            }
+        }
     }
 
     #[test]

@@ -315,3 +315,27 @@ fn the_authors_loop_waits_a_gap_after_a_full_window() {
         assert_eq!(copa.plan().timer, copa.silent_at);
     }
 }
+
+/// The rate that a plan copies is the one that its RTTs and window give.
+#[test]
+fn the_kept_rate_is_the_present_one() {
+    for params in [CopaParams::default(), paper()] {
+        let mut copa = CopaSender::new(&params, MSS);
+        assert_eq!((copa.plan().pacing, copa.rate()), (None, None));
+        let mut acks = Acks::new(ms(50));
+        let mut random = Stream::new(7, "rates");
+        let mut different = std::collections::BTreeSet::new();
+        for _ in 0..2000 {
+            acks.now += Span::from_micros(random.below(3000));
+            acks.rtt = ms(50) + Span::from_micros(random.below(40_000));
+            copa.on_feedback(&acks.ack(random.below(3)));
+            assert_eq!(copa.plan().pacing, copa.rate());
+            copa.on_timer(acks.now);
+            assert_eq!(copa.plan().pacing, copa.rate());
+            different.extend(copa.rate());
+        }
+        assert!(different.len() > 100, "{}", different.len());
+        copa.on_timer(acks.now + Span::from_secs(9));
+        assert_eq!(copa.plan().pacing, copa.rate());
+    }
+}

@@ -184,14 +184,17 @@ fn likelihoods(packets: u32) -> Rates {
 /// The probabilities of the rates.
 #[derive(Clone, Debug)]
 pub struct Belief {
-    p: Rates,
+    p: Box<Rates>,
+    /// Takes the next probabilities, and then changes places with `p`, so that neither is copied.
+    next: Box<Rates>,
     transition: Arc<Transition>,
 }
 
 impl Belief {
     /// Returns the belief before the first tick: all rates are equally likely.
     pub fn new(transition: Arc<Transition>) -> Belief {
-        Belief { p: [1.0 / BINS as f64; BINS], transition }
+        let p = Box::new([1.0 / BINS as f64; BINS]);
+        Belief { next: p.clone(), p, transition }
     }
 
     /// Returns the probability of each rate.
@@ -201,32 +204,33 @@ impl Belief {
 
     /// Updates the probabilities for the passage of a tick.
     pub fn evolve(&mut self) {
-        let mut moved = [0.0; BINS];
-        self.transition.apply(&self.p, &mut moved);
-        normalise(&mut moved);
-        self.p = moved;
+        self.transition.apply(&self.p, &mut self.next);
+        normalise(&mut self.next);
+        std::mem::swap(&mut self.p, &mut self.next);
     }
 
     /// Updates the probabilities for `packets` packets that arrived in the tick that has passed.
     pub fn observe(&mut self, packets: u32) {
-        let mut p = self.p;
-        let weigh = |p: &mut Rates, likelihoods: &Rates| {
-            p.iter_mut().zip(likelihoods).for_each(|(p, likelihood)| *p *= likelihood);
+        let Belief { p, next, .. } = self;
+        let mut weigh = |likelihoods: &Rates| {
+            for ((next, p), likelihood) in next.iter_mut().zip(p.iter()).zip(likelihoods) {
+                *next = p * likelihood;
+            }
         };
         match LIKELIHOODS.get(packets as usize) {
-            Some(kept) => weigh(&mut p, kept),
-            None => weigh(&mut p, &likelihoods(packets)),
+            Some(kept) => weigh(kept),
+            None => weigh(&likelihoods(packets)),
         }
-        let sum = normalise(&mut p);
+        let sum = normalise(next);
         if sum.is_nan() || sum < 1e-250 {
             // The count is so unlikely under every rate with a probability that the products
             // underflow. In logarithms, relative to the largest value, they do not.
-            let log = |bin| log_likelihood(packets, bin) + libm::log(self.p[bin]);
+            let log = |bin| log_likelihood(packets, bin) + libm::log(p[bin]);
             let log: Rates = std::array::from_fn(log);
             let peak = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            p = log.map(|log| if peak.is_finite() { libm::exp(log - peak) } else { 1.0 });
-            normalise(&mut p);
+            **next = log.map(|log| if peak.is_finite() { libm::exp(log - peak) } else { 1.0 });
+            normalise(next);
         }
-        self.p = p;
+        std::mem::swap(p, next);
     }
 }

@@ -284,7 +284,7 @@ pub(crate) const OPTIONS: &[NoOption] = &[
         &["--params", "--parameters", "--numbers"],
         "--vary, such as --vary target,interval",
     ),
-    no("remy tune", &["--budget", "-t", "--time", "--timeout"], DURATION),
+    no("remy tune", &["-t", "--time", "--timeout"], DURATION),
     no("compare", &["--save"], FIGURE),
     no("serve", &["-p"], "--port, such as --port 9000"),
     no(

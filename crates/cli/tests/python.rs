@@ -69,7 +69,7 @@ fn a_missing_file_or_package_is_named_with_the_remedy() {
     let words = ["./mine.py: a controller in Python needs", "No module named 'paceline'"];
     refused(&compare("./mine.py"), &words);
     interpreter(&folder, "echo 0.0.1");
-    refused(&compare("./mine.py"), &["python3 has the package in version 0.0.1"]);
+    refused(&compare("./mine.py"), &["python3 has version 0.0.1"]);
     // A Linux host and a text with a colon elsewhere are no classes.
     let (status, _, err) = run(&folder, &["compare", "--schemes", "linux:nothing"]);
     assert!(status == Some(2) && !err.contains("Python"), "{err}");

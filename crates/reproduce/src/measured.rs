@@ -138,7 +138,7 @@ pub fn read_record(root: &Path) -> Result<RecordedReproduction, String> {
     recorded(claims().map_err(|error| error.to_string())?, &text)
 }
 
-/// Judges claims by lines that [`record`] wrote.
+/// Judges claims by the lines of `measured.tsv`.
 ///
 /// # Errors
 /// The first line that does not match the claims: a check, its expected figure or its tolerance was

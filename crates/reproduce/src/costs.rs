@@ -20,8 +20,8 @@ pub struct Costs {
     pub live_s: f64,
     /// Processor seconds of all tasks.
     pub cpu_s: f64,
-    /// Share of the threads' time in which they simulated, 0 to 1. What is missing to 1 was idle at
-    /// the end, after the last task had begun.
+    /// Time in which threads ran simulations, as a share of all their time, 0 to 1. For the rest they had no
+    /// task left.
     pub busy: f64,
     /// Experiments whose tasks ran, those with most processor time first.
     pub experiments: Vec<ExperimentCost>,

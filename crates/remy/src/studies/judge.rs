@@ -126,7 +126,7 @@ pub struct StudyVerdict {
     pub question: String,
     /// Claims about the same question.
     pub claims: Vec<String>,
-    /// What is judged, in words.
+    /// Which figure the bound limits, as a phrase for readers.
     pub judged: String,
     /// Number of generations for which the study trains each table.
     pub generations: u32,

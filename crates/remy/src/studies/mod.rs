@@ -35,7 +35,7 @@ pub struct Study {
     pub question: String,
     /// Claims of `paceline reproduce` about the same question.
     pub claims: Vec<String>,
-    /// What is judged and by which bounds, in words.
+    /// Which figures are compared with which bounds, as sentences for readers.
     pub judged: String,
     /// Number of generations for which each table is trained.
     pub generations: u32,

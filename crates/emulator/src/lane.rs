@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 
-use paceline_cc::{Body, Ecn, Packet, Time, TrafficClass};
+use paceline_cc::{Body, Ecn, Packet, Span, Time, TrafficClass};
 use paceline_ip::marks::Marks;
 use paceline_ip::offload::{HEADER, Head, Layout};
 use paceline_ip::packet::parse;
@@ -363,10 +363,11 @@ impl Lane {
         }
     }
 
-    /// Returns the counters up to `end`.
-    pub(super) fn summary(&self, end: Time) -> DirectionSummary {
+    /// Returns the counters up to `end`; packets released later than `bound` are late.
+    pub(super) fn summary(&self, end: Time, bound: Span) -> DirectionSummary {
         DirectionSummary {
             lateness: self.lateness.summary(),
+            late_packets: self.lateness.beyond(bound),
             stages: self.chain.summaries(end),
             ..self.counts.clone()
         }

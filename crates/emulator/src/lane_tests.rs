@@ -472,7 +472,7 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
         bound: Span::ZERO,
         late: false,
         cpu: Span::ZERO,
-        up: bench.lane.summary(Time::ZERO),
+        up: bench.lane.summary(Time::ZERO, Span::from_millis(1)),
         down: DirectionSummary::default(),
         simulated: Vec::new(),
         errors: Vec::new(),

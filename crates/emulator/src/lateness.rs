@@ -10,6 +10,9 @@ const FINE_BITS: u32 = FINE.trailing_zeros();
 /// Buckets for all 64-bit values.
 const BUCKETS: usize = (64 - FINE_BITS as usize + 1) * FINE;
 
+/// Late packets that are too few to call a run late, unless they are most of its packets.
+const FEW: u64 = 5;
+
 /// A histogram of spans with buckets whose width grows with the value: exact to 3 %.
 #[derive(Clone, Debug)]
 pub struct Lateness {
@@ -68,12 +71,18 @@ impl Lateness {
         quantile(&[self], share)
     }
 
-    /// Returns true if more than 1 % of the values exceed `bound`, and more than one: of few packets a single late one
-    /// says nothing about the others.
+    /// Returns the number of values that exceed `bound`.
+    pub fn beyond(&self, bound: Span) -> u64 {
+        self.counts.iter().skip(bucket(bound.as_nanos()) + 1).sum()
+    }
+
+    /// Returns true if the values that exceed `bound` are more than 1 %, and are either more than [`FEW`] or, of at least
+    /// two, more than half. One pause of the machine delays a handful of packets: in a run of 20 packets these are more
+    /// than 1 % and say nothing about the machine, unless most packets are late.
     pub fn exceeds(&self, bound: Span) -> bool {
-        let within = bucket(bound.as_nanos());
-        let beyond: u64 = self.counts.iter().skip(within + 1).sum();
-        beyond > (self.count / 100).max(1)
+        let beyond = self.beyond(bound);
+        let most = beyond >= 2 && beyond > self.count / 2;
+        beyond > self.count / 100 && (beyond > FEW || most)
     }
 
     /// Returns count, median, 99th percentile and maximum.
@@ -127,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn one_late_packet_of_few_does_not_exceed_the_bound() {
+    fn a_handful_of_late_packets_exceeds_the_bound_only_if_it_is_most_of_them() {
         let bound = Span::from_millis(1);
         let of = |packets: u64, late: u64| {
             let mut lateness = Lateness::default();
@@ -136,8 +145,15 @@ mod tests {
             lateness.exceeds(bound)
         };
         assert!(!Lateness::default().exceeds(bound));
-        assert!(!of(16, 1) && of(16, 2));
+        assert!(!of(1, 1) && !of(2, 1) && of(2, 2));
+        assert!(!of(8, 4) && of(8, 5));
+        assert!(!of(20, 5) && of(20, 6));
+        assert!(!of(500, 5) && of(500, 6));
         assert!(!of(1000, 10) && of(1000, 11));
+        let mut lateness = Lateness::default();
+        lateness.record(Span::from_millis(2), 3);
+        lateness.record(bound, 4);
+        assert_eq!(lateness.beyond(bound), 3);
     }
 
     #[test]

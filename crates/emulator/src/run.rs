@@ -302,7 +302,7 @@ impl<P: Port, Q: Port> Emulator<P, Q> {
         let lateness = self.lateness();
         let bound = self.options.bound;
         let late = self.up.lateness.exceeds(bound) || self.down.lateness.exceeds(bound);
-        let (up, down) = (self.up.summary(end), self.down.summary(end));
+        let (up, down) = (self.up.summary(end, bound), self.down.summary(end, bound));
         let simulated = self.up.chain.elements().flat_map(|element| match element {
             Element::Shared(lane) => lane.flows(),
             _ => Vec::new(),

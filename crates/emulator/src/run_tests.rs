@@ -97,8 +97,9 @@ fn packets_take_as_long_as_the_link_says() {
     assert_eq!(summary.ended, EndReason::Stopped);
     assert_eq!(summary.lateness.count, 200);
     assert!(summary.lateness.p50 < Span::from_millis(1), "{:?}", summary.lateness);
-    let p99 = summary.up.lateness.p99.max(summary.down.lateness.p99);
-    assert_eq!(summary.late, p99 > summary.bound);
+    // Six of a hundred packets are more than a handful.
+    let late = summary.up.late_packets.max(summary.down.late_packets);
+    assert_eq!(summary.late, late >= 6, "{late} late");
     let stage = &summary.up.stages[1];
     assert_eq!(stage.counters.delivered_bytes, 150_000);
     assert_eq!(stage.offered_bytes, Rate::from_mbps(12.0).bytes_in(summary.duration));

@@ -72,10 +72,10 @@ pub struct Summary {
     pub ended: EndReason,
     /// Release errors of both directions.
     pub lateness: LatenessSummary,
-    /// The largest 99th percentile of release errors with which a run counts as exact.
+    /// The release error above which a packet counts as late.
     pub bound: Span,
-    /// True if more than 1 % of the packets of either direction, and more than one, were released later than the
-    /// bound: the results are not those of the link.
+    /// True if of the packets of either direction more than 1 %, and more than five or than half, were released later
+    /// than the bound: the results are not those of the link.
     pub late: bool,
     /// Processor time of the emulator's thread.
     pub cpu: Span,
@@ -126,6 +126,8 @@ pub struct DirectionSummary {
     pub flows: FlowNames,
     /// Release errors.
     pub lateness: LatenessSummary,
+    /// Packets that were released later than the bound of the run.
+    pub late_packets: u64,
     /// The elements, in the order in which packets pass.
     pub stages: Vec<StageSummary>,
 }

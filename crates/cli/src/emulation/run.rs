@@ -198,13 +198,23 @@ fn report_errors(summary: &Summary, who: &str, options: &Emulation) {
         ];
         let remedies = remedies.into_iter().filter_map(|(helps, what)| helps.then_some(what));
         output::note(&format!(
-            "warning: {who}: late: 1 % of the packets of one direction were released more than \
-             {:.1} ms after their time, so that these results are not those of the link; what may \
-             help: {}",
-            summary.up.lateness.p99.max(summary.down.lateness.p99).as_millis_f64(),
+            "warning: {who}: late: {} were released more than {} ms after their time, so that \
+             these results are not those of the link; what may help: {}",
+            late_packets(summary),
+            summary.bound.as_millis_f64(),
             remedies.collect::<Vec<_>>().join(", ")
         ));
     }
+}
+
+/// Returns how many packets of each direction were late, of how many, and how late 99 % of them were at most.
+fn late_packets(summary: &Summary) -> String {
+    let ways = [("up", &summary.up), ("down", &summary.down)];
+    let late = ways.into_iter().filter(|(_, way)| way.late_packets > 0).map(|(name, way)| {
+        let (late, count) = (way.late_packets, way.lateness.count);
+        format!("{late} of {count} packets {name} (p99 {:.1} ms)", way.lateness.p99.as_millis_f64())
+    });
+    late.collect::<Vec<_>>().join(" and ")
 }
 
 /// Returns an emulator's name: its prompt after those of the shells around it.

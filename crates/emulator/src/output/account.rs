@@ -56,7 +56,7 @@ pub struct Lateness {
     pub p99: f64,
     /// The largest.
     pub max: f64,
-    /// The largest 99th percentile of a run that is not late; for the whole run only.
+    /// The release error above which a packet is late; for the whole run only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
 }
@@ -85,6 +85,8 @@ pub struct DirectionReport {
     pub failed_packets: u64,
     /// How late packets were released.
     pub lateness_ms: Lateness,
+    /// Packets released later than the run's `lateness_ms.bound`.
+    pub late_packets: u64,
 }
 
 /// A link, with the names of the rows of `paceline compare`.
@@ -230,6 +232,7 @@ impl EmulationReport {
                 sent_bytes: told.sent_bytes,
                 failed_packets: told.malformed + told.no_memory + told.refused,
                 lateness_ms: told.lateness.into(),
+                late_packets: told.late_packets,
             }
         };
         let bound = Some(summary.bound.as_millis_f64());

@@ -53,10 +53,12 @@ fn page(facts: &PageFacts, account: &EmulationReport) -> String {
     );
     page.paragraph(&match (account.late, lateness.bound) {
         (true, Some(bound)) => format!(
-            "These results are not those of the link, since packets were released late. {exact} Of \
-             those that went up 99 % were released within {:.3} ms, of those that went down within \
-             {:.3} ms; the bound for each is {bound:.3} ms.",
-            account.up.lateness_ms.p99, account.down.lateness_ms.p99
+            "These results are not those of the link, since packets were released late: {} of {} \
+             that went up, and {} of {} that went down, more than {bound:.3} ms after their time. {exact}",
+            account.up.late_packets,
+            account.up.lateness_ms.packets,
+            account.down.late_packets,
+            account.down.lateness_ms.packets
         ),
         _ => exact,
     });

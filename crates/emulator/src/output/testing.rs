@@ -8,8 +8,8 @@ use paceline_path::{EventKind, LinkEvent, Service};
 
 use super::WatchedElement;
 use crate::{
-    Chain, Direction, ElementKind, EndReason, FlowNames, LatenessSummary, LiveEvent, Observer,
-    Summary, View,
+    Chain, Direction, DirectionSummary, ElementKind, EndReason, FlowNames, LatenessSummary,
+    LiveEvent, Observer, Summary, View,
 };
 
 /// When runs start, in seconds since 1970.
@@ -53,17 +53,18 @@ pub(super) fn start(observer: &mut dyn Observer) {
 /// Returns a run that was late: half by 1 ms, 1 % by 2 ms.
 pub(super) fn summary(duration: Span) -> Summary {
     let [p50, p99, max] = [1, 2, 3].map(Span::from_millis);
+    let lateness = LatenessSummary { count: 100, p50, p99, max };
     Summary {
         started: UNIX_EPOCH + Duration::from_secs(STARTED),
         duration,
         waited: None,
         never_began: false,
         ended: EndReason::Stopped,
-        lateness: LatenessSummary { count: 100, p50, p99, max },
+        lateness,
         bound: Span::from_millis(1),
         late: true,
         cpu: Span::ZERO,
-        up: Default::default(),
+        up: DirectionSummary { lateness, late_packets: 50, ..DirectionSummary::default() },
         down: Default::default(),
         simulated: Vec::new(),
         errors: Vec::new(),

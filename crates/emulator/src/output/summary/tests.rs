@@ -76,7 +76,7 @@ fn a_page_says_when_it_is_late() {
     for part in [
         "Emulation &lt;of&gt;",
         "not those of the link",
-        "the bound for each is",
+        "50 of 100 that went up, and 0 of 0 that went down, more than 1.000 ms after their time",
         "Up: from inside",
         "droptail",
         "all others",

@@ -121,9 +121,9 @@ impl Probe {
             requirement(
                 "eBPF programs in this build",
                 Some(self.built),
-                "this paceline was built without its eBPF programs: install clang-14, libbpf-dev, \
-                 libelf-dev and zlib1g-dev and build it with `make build`, or with \
-                 `cargo build --features bpf`",
+                "this paceline was built without its eBPF programs: install clang, libbpf-dev, libelf-dev \
+                 and zlib1g-dev, and in the source tree `cargo install --locked --path crates/cli --features bpf`, \
+                 or `make build`",
             ),
             requirement(
                 "rights for eBPF",

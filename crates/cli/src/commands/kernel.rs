@@ -233,11 +233,8 @@ impl Load {
             let _ = kernel::unload(program);
             return Err(error);
         }
-        if let Some(warning) = next::missing_device(program, &self.devices) {
-            output::note(&format!("warning: {warning}"));
-        }
         if !self.quiet {
-            let steps = next::steps(program).join("\n  ");
+            let steps = next::steps(program, &self.devices).join("\n  ");
             output::note(&format!("`{}` is loaded. Next:\n  {steps}", program.name));
         }
         Ok(())

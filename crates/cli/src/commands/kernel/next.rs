@@ -7,18 +7,24 @@ use paceline_kernel::Program;
 const ACCELERATE: &str = "run `sudo paceline kernel accelerate DEVICE`, with the device that leads to the router, in its \
                           network namespace; inside of `paceline link` this device is `ingress`";
 
-/// Returns the next steps after a program was loaded, one in each line.
-pub(super) fn steps(program: &Program) -> Vec<String> {
+/// Returns the next steps after a program was loaded, one in each line. `devices` send its packets as accelerates already.
+pub(super) fn steps(program: &Program, devices: &[String]) -> Vec<String> {
     let name = program.name;
     let ends = if program.needs_both_ends() {
         "in the network namespaces of both ends, before they connect"
     } else {
         "in the sender's network namespace"
     };
-    let mut steps = vec![format!(
+    let mut steps = Vec::new();
+    if program.accelerates && devices.is_empty() {
+        steps.push(format!(
+            "{ACCELERATE}. Until then it gets only brakes and stays at its smallest window"
+        ));
+    }
+    steps.push(format!(
         "choose it {ends}: `sysctl net.ipv4.tcp_congestion_control={name}` for all connections, or \
          `ip route change ROUTE congctl {name}` for one route"
-    )];
+    ));
     if program.needs_both_ends() {
         steps.push(format!(
             "`iperf3 -C {name}` measures Cubic: it chooses `{name}` after both ends have agreed on ECN"
@@ -35,18 +41,6 @@ pub(super) fn steps(program: &Program) -> Vec<String> {
         steps.push(format!("see its sockets: `sudo paceline kernel watch {name}`"));
     }
     steps
-}
-
-/// Returns a warning about the devices that a loaded program lacks, if no device marks its packets
-/// as accelerates.
-pub(super) fn missing_device(program: &Program, devices: &[String]) -> Option<String> {
-    let name = program.name;
-    (program.accelerates && devices.is_empty()).then(|| {
-        format!(
-            "no device sends the packets of `{name}` as accelerates, so that it gets only brakes and stays \
-             at its smallest window: {ACCELERATE}"
-        )
-    })
 }
 
 /// Returns a warning that connections use Cubic instead of the program.
@@ -84,21 +78,25 @@ mod tests {
     #[test]
     fn a_loaded_program_says_how_it_is_chosen() {
         let abc = find("abc").expect("a program");
-        let text = steps(abc).join("\n");
+        let text = steps(abc, &[]).join("\n");
         for word in ["both ends", "sysctl net.ipv4.tcp_congestion_control=abc", "router", "stats"] {
             assert!(text.contains(word), "{text}");
         }
         let c2tcp = find("c2tcp").expect("a program");
-        let text = steps(c2tcp).join("\n");
+        let text = steps(c2tcp, &[]).join("\n");
         assert!(text.contains("sender's") && !text.contains("router"), "{text}");
     }
 
+    /// The step is said once, and only if it is still to be done.
     #[test]
-    fn abc_without_a_device_is_warned_of() {
-        let abc = find("abc").expect("a program");
-        assert!(missing_device(abc, &[]).is_some_and(|text| text.contains("kernel accelerate")));
-        assert_eq!(missing_device(abc, &["eth0".into()]), None);
-        assert_eq!(missing_device(find("abc_ecn").expect("a program"), &[]), None);
+    fn the_device_of_accelerates_is_a_step_where_it_is_missing() {
+        let said = |name: &str, devices: &[String]| {
+            let text = steps(find(name).expect("a program"), devices).join("\n");
+            text.matches("kernel accelerate").count()
+        };
+        assert_eq!(said("abc", &[]), 1);
+        assert_eq!(said("abc", &["eth0".into()]), 0);
+        assert_eq!(said("abc_ecn", &[]), 0);
     }
 
     #[test]

@@ -10,6 +10,8 @@ PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
 .PHONY: demo test site npm book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
+# With the page of `paceline serve`, if `make site` has built it.
+build: export PACELINE_PAGE = $(TARGET)/site/paceline.html
 build: setup
 	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
 

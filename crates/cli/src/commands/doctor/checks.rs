@@ -229,8 +229,8 @@ fn cause(error: impl StdError) -> String {
 }
 
 fn page() -> Vec<Finding> {
-    let folder = serve::page().map(|folder| folder.display().to_string());
-    vec![judge("the page", folder, Verdict::Missing)]
+    let page = serve::page().map(|page| page.to_string());
+    vec![judge("the page", page, Verdict::Missing)]
 }
 
 fn python() -> Vec<Finding> {

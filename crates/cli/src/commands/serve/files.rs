@@ -1,25 +1,43 @@
 //! Files of the page.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use super::http::{Coding, Refusal};
+use super::http::{Coding, Refusal, SINGLE};
 
-/// The folder of a page. Browsers may read all files in it.
+/// The page.
 #[derive(Clone, Debug)]
-pub(super) struct Files {
-    folder: PathBuf,
+pub(crate) enum Files {
+    /// A folder. Browsers may read all files in it.
+    Folder(PathBuf),
+    /// The page in one file, `paceline.html`, that is a part of the program.
+    BuiltIn(&'static [u8]),
+}
+
+impl fmt::Display for Files {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Files::Folder(folder) => write!(formatter, "{}", folder.display()),
+            Files::BuiltIn(_) => {
+                formatter.write_str("the page that is a part of this program, without the book")
+            }
+        }
+    }
 }
 
 impl Files {
     /// Opens the page in this folder, if there is one.
     pub(super) fn open(folder: &Path) -> Option<Files> {
         let folder = folder.canonicalize().ok()?;
-        folder.join("index.html").is_file().then_some(Files { folder })
+        folder.join("index.html").is_file().then_some(Files::Folder(folder))
     }
 
-    /// Returns the folder's path.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    /// Returns the path by which a file's policy is chosen.
+    pub(super) fn policy_path<'a>(&self, path: &'a str) -> &'a str {
+        match self {
+            Files::Folder(_) => path,
+            Files::BuiltIn(_) => SINGLE,
+        }
     }
 
     /// Returns a file in one of the accepted codings, or as it is; `path` begins with `/`.
@@ -28,17 +46,25 @@ impl Files {
     /// The path leads out of the folder, also by a link, or names no file.
     pub(super) fn read(&self, path: &str, accepted: &[Coding]) -> Result<File, Refusal> {
         const NONE: Refusal = Refusal(404, "there is no such file");
+        let whole = match self {
+            Files::Folder(whole) => whole,
+            Files::BuiltIn(bytes) if ["/", "/index.html", SINGLE].contains(&path) => {
+                let (bytes, kind) = (bytes.to_vec(), kind(Path::new(SINGLE)));
+                return Ok(File { bytes, kind, coding: None, varies: false, is_immutable: false });
+            }
+            Files::BuiltIn(_) => return Err(NONE),
+        };
         let relative = Path::new(path.trim_start_matches('/'));
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         if path.contains('\\') || !relative.components().all(plain) {
             return Err(Refusal(403, "a path must not lead out of the page"));
         }
-        let mut file = self.folder.join(relative);
+        let mut file = whole.join(relative);
         if file.is_dir() {
             file.push("index.html");
         }
         let file = file.canonicalize().map_err(|_| NONE)?;
-        if !file.starts_with(&self.folder) {
+        if !file.starts_with(whole) {
             return Err(Refusal(403, "a path must not lead out of the page"));
         }
         let coded = |coding: Coding| {
@@ -108,5 +134,23 @@ fn kind(file: &Path) -> &'static str {
         Some("png") => "image/png",
         Some("md" | "txt") => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_in_the_program_is_one_file() {
+        let files = Files::BuiltIn(b"<!doctype html>the page");
+        for path in ["/", "/index.html", "/paceline.html"] {
+            let file = files.read(path, &Coding::ALL).expect("the page");
+            assert!(file.bytes.ends_with(b"the page") && file.coding.is_none(), "{path}");
+            assert_eq!((file.kind, files.policy_path(path)), ("text/html; charset=utf-8", SINGLE));
+        }
+        for path in ["/book/index.html", "/../etc/passwd", "/etc/passwd", "//"] {
+            assert_eq!(files.read(path, &[]).err().expect("no file").0, 404, "{path}");
+        }
     }
 }

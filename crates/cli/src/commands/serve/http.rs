@@ -220,10 +220,17 @@ const SCRIPTED_POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inl
     style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+/// The page in one file, and its policy: scripts, styles and the simulator from its own text, the sandbox of controllers in
+/// JavaScript, which has its policy from this one and from itself, and no network.
+pub(super) const SINGLE: &str = "/paceline.html";
+const SINGLE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; \
+    style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
 /// Returns the Content-Security-Policy of a file; `path` is that of the request.
 fn policy(path: &str) -> &'static str {
     match path {
         SANDBOX => SANDBOX_POLICY,
+        SINGLE => SINGLE_POLICY,
         _ if SCRIPTED.iter().any(|folder| path.starts_with(folder)) => SCRIPTED_POLICY,
         _ => POLICY,
     }

@@ -13,10 +13,15 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use self::files::Files;
+pub(crate) use self::files::Files;
 use self::http::{Headers, Refusal};
 use crate::output::{self, Error};
 
+/// The page in the program: `paceline.html`, if the program was built with it.
+#[cfg(feature = "page")]
+const BUILT_IN: Option<&[u8]> = Some(include_bytes!(env!("PACELINE_PAGE")));
+#[cfg(not(feature = "page"))]
+const BUILT_IN: Option<&[u8]> = None;
 /// Most connections at the same time.
 const MOST_CONNECTIONS: usize = 64;
 /// Longest time for a request to arrive, and for which a browser may accept no more of the answer.
@@ -30,10 +35,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serve the page with live runs, comparisons and claims to a browser on this computer
 ///
-/// The simulator runs in the browser. Only programs on this computer can reach the page.
-/// Serve the page with live runs, comparisons and claims to a browser on this computer
-///
-/// Ends with Ctrl-C. Only programs of this computer can connect.
+/// The simulator runs in the browser. Only programs of this computer can connect. Ends with Ctrl-C.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +47,8 @@ pub(crate) struct Serve {
     #[arg(long, default_value_t = 8080)]
     port: u16,
     /// The folder of the page, as `make site` writes it; by default $PACELINE_SITE, or a folder
-    /// `site` or `share/paceline/site` near the program
+    /// `site` or `share/paceline/site` near the program, or the page in the program, if it was built
+    /// with one
     #[arg(long, value_name = "DIR")]
     site: Option<PathBuf>,
     /// Do not print the address of the page
@@ -65,7 +68,7 @@ impl Serve {
         let address = listener.local_addr().map_err(|error| Error::Message(error.to_string()))?;
         if !self.quiet {
             output::print(&format!("http://{address}/\n"))?;
-            output::note(&format!("serving {}; end with Ctrl-C", files.folder().display()));
+            output::note(&format!("serving {files}; end with Ctrl-C"));
         }
         let open = Arc::new(AtomicUsize::new(0));
         for stream in listener.incoming() {
@@ -109,9 +112,9 @@ impl Serve {
 /// Finds the page in the default folders.
 fn find() -> Result<Files, Error> {
     let found = places().iter().find_map(|folder| Files::open(folder));
-    found.ok_or_else(|| {
+    found.or_else(|| BUILT_IN.map(Files::BuiltIn)).ok_or_else(|| {
         Error::Usage(
-            "the page is no part of the program: in the source tree, `make site` builds it into target/site (with \
+            "this program was built without the page: in the source tree, `make site` builds it into target/site (with \
              Node.js 20; minutes the first time), and `paceline serve --site target/site` serves it; packages from \
              `make dist` have it. Figures without it: `paceline compare -o DIR` writes a page of its own"
                 .into(),
@@ -119,12 +122,12 @@ fn find() -> Result<Files, Error> {
     })
 }
 
-/// Returns the folder of the page that `paceline serve` serves by default.
+/// Returns the page that `paceline serve` serves by default.
 ///
 /// # Errors
 /// There is none: with the remedy.
-pub(crate) fn page() -> Result<PathBuf, Error> {
-    find().map(|files| files.folder().to_path_buf())
+pub(crate) fn page() -> Result<Files, Error> {
+    find()
 }
 
 /// Returns the folders to search for the page if the user names none.
@@ -156,7 +159,7 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
             };
             match answer {
                 Ok(files::File { bytes, kind, coding, varies, is_immutable }) => {
-                    let path = &request.path;
+                    let path = files.policy_path(&request.path);
                     let headers = Headers { kind, path, coding, varies, is_immutable };
                     http::answer(&mut &*stream, 200, &headers, &bytes, request.head_only)
                 }

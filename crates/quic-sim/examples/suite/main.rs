@@ -10,7 +10,7 @@
 //! folder, if there is one; `--save` writes such files. `--junit` and `--json` write a report for
 //! each congestion control. Exits with 1 if a check fails. `--page` runs nothing, but writes tables of the
 //! figures in the folder of `--baselines`.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod page;
 mod stacks;
@@ -38,12 +38,26 @@ struct Options {
     page: Option<PathBuf>,
 }
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let options = options()?;
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, Box<dyn Error>> {
+    let options = options(std::env::args().skip(1))?;
     if let Some(file) = &options.page {
         let folder = options.baselines.as_ref().ok_or("--page=FILE needs --baselines=DIR")?;
         fs::write(file, page::page(folder)?)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    // Before the runs, which take minutes.
+    for folder in options.outputs() {
+        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let suite = Suite::standard().runs(options.runs.unwrap_or(Suite::RUNS));
     let mut passes = true;
@@ -94,17 +108,32 @@ fn reports(suite: &Suite, names: &[&str]) -> Result<Vec<SuiteReport>, String> {
     done.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
+impl Options {
+    /// Returns the folders that are written.
+    fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.save, &self.junit, &self.json].into_iter().flatten()
+    }
+}
+
+fn options(arguments: impl Iterator<Item = String>) -> Result<Options, Box<dyn Error>> {
     let mut options = Options::default();
-    for argument in std::env::args().skip(1) {
+    for argument in arguments {
         match argument.split_once('=') {
-            Some(("--runs", count)) => options.runs = Some(count.parse()?),
+            Some((option, "")) => {
+                return Err(format!("option '{option}=': a value stands behind the `=`").into());
+            }
+            Some(("--runs", count)) => {
+                let runs = count.parse().ok().filter(|runs| *runs > 0);
+                let wrong = || format!("option '{argument}': expected a number of runs, --runs=5");
+                options.runs = Some(runs.ok_or_else(wrong)?);
+            }
             Some(("--baselines", folder)) => options.baselines = Some(folder.into()),
             Some(("--save", folder)) => options.save = Some(folder.into()),
             Some(("--junit", folder)) => options.junit = Some(folder.into()),
             Some(("--json", folder)) => options.json = Some(folder.into()),
             Some(("--page", file)) => options.page = Some(file.into()),
             _ if argument.starts_with("--") => {
+                // `--save DIR` would take the folder for the name of a congestion control.
                 return Err(format!(
                     "option '{argument}': expected --runs=N, --baselines=DIR, --save=DIR, --junit=DIR, \
                      --json=DIR or --page=FILE"
@@ -113,6 +142,16 @@ fn options() -> Result<Options, Box<dyn Error>> {
             }
             _ => options.names.push(argument),
         }
+    }
+    if options.save.is_some() && options.save == options.json {
+        return Err(
+            "--save and --json write files of equal names: give them different folders".into()
+        );
+    }
+    if options.page.is_none() && options.save.is_some() && options.save == options.baselines {
+        return Err(
+            "--save would replace the files of --baselines while it compares with them: leave one out".into(),
+        );
     }
     Ok(options)
 }
@@ -141,8 +180,32 @@ fn write(
     ];
     for (folder, suffix, text) in outputs {
         let Some(folder) = folder else { continue };
-        fs::create_dir_all(folder)?;
-        fs::write(file(folder, report, suffix), text)?;
+        let file = file(folder, report, suffix);
+        fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_lines_are_answered_before_anything_runs() {
+        for (line, words) in [
+            ("own --save", "--save=DIR"),
+            ("own --save=", "a value stands behind"),
+            ("--runs=ten", "expected a number of runs"),
+            ("--runs=0", "expected a number of runs"),
+            ("--save=a --json=a", "different folders"),
+            ("--save=a --baselines=a", "leave one out"),
+        ] {
+            let found = options(line.split(' ').map(String::from));
+            let error = found.err().expect(line).to_string();
+            assert!(error.contains(words), "{line}: {error}");
+        }
+        let found = options(["own", "--save=a", "--json=b"].map(String::from).into_iter());
+        let found = found.expect("a line");
+        assert_eq!((found.outputs().count(), found.names), (2, vec!["own".to_string()]));
+    }
 }

@@ -332,6 +332,16 @@ fn a_companion_runs_outside_meanwhile() {
     assert_eq!(lines(&output), ["100.64.0.1", "1"], "{}", text(&output.stderr));
 }
 
+/// A router in front of the loopback device would limit all programs of the machine.
+#[test]
+fn a_router_refuses_the_loopback_device() {
+    let script = "timeout 60 $P router lo --rate 20Mbps; echo $?; grep -c pl-lo /proc/net/dev";
+    let Some(output) = alone("a_router_refuses_the_loopback_device", &[], script) else { return };
+    let err = text(&output.stderr);
+    assert!(err.contains("lo is no Ethernet device"), "{err}");
+    assert_eq!(lines(&output)[..2], ["1", "0"], "{err}");
+}
+
 #[test]
 fn wrong_arguments_are_refused_before_anything_is_made() {
     let refused = |arguments: &[&str]| {

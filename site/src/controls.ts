@@ -85,10 +85,10 @@ export class Controls {
     };
   }
 
-  /** Adds a dropped file to the list of traces. */
-  addTrace(name: string): void {
+  /** Adds a dropped file, or another link that is called `label`, to the list of traces. */
+  addTrace(name: string, label = `${name} (file)`): void {
     if ([...this.trace.options].some((option) => option.value === name)) return;
-    this.trace.append(element("option", { value: name }, `${name} (file)`));
+    this.trace.append(element("option", { value: name }, label));
   }
 
   /** Sets all controls to the setting; an unknown trace or queue becomes the default one. */

@@ -5,6 +5,7 @@ import type { View } from "./canvas";
 import { schemeName, type Catalog } from "./catalog";
 import { Client } from "./client";
 import { Controls, type NumberName } from "./controls";
+import { DRAWN, DrawPanel, drawnTable } from "./draw";
 import { acceptFiles, announce, byId, element, formatShort, readFiles, showError } from "./dom";
 import type { Answer } from "./engine";
 import { FlowTable, type FlowStatus } from "./flows";
@@ -38,6 +39,7 @@ export class Ratatouille {
   private readonly readings = byId("readings");
   private readonly recorder = new Recorder();
   private readonly sessions: SessionPanel;
+  private readonly drawing: DrawPanel;
   /** Session that is repeated, until it ends or the user changes the run. */
   private replayed: Session | null = null;
   private panels = new Map<number, RulePanel>();
@@ -85,6 +87,11 @@ export class Ratatouille {
       this.show();
       this.addressChanged();
     });
+    this.drawing = new DrawPanel((rates) => {
+      Object.assign(this.setting, { trace: DRAWN, drawn: rates });
+      this.show();
+      void this.begin("");
+    }, () => this.setting.rate);
     this.sessions = new SessionPanel({
       session: () => this.presentSession(),
       traces: this.files,
@@ -223,6 +230,12 @@ export class Ratatouille {
 
   /** Sets all controls to the setting. */
   private show(): void {
+    const { drawn } = this.setting;
+    if (drawn.length > 0) {
+      this.files.set(DRAWN, drawnTable(drawn));
+      this.controls.addTrace(DRAWN, "drawn by hand");
+    }
+    this.drawing.set(drawn);
     this.controls.show();
     this.table.repaint();
     this.stage.show();

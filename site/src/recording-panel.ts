@@ -1,6 +1,7 @@
 // The line about the session: number of changes, digest, and buttons to copy, save and open one.
 
 import { announce, byId, readFiles, saveFile } from "./dom";
+import { DRAWN } from "./draw";
 import { readSessionFile, sessionFile, writeSession, type Session } from "./recording";
 
 export interface SessionEvents {
@@ -63,7 +64,8 @@ export class SessionPanel {
       history.replaceState(null, "", address);
       this.say("Copy the address of this page: it has this session.");
     }
-    if (this.events.traces.has(session.start.trace)) {
+    // The address has a link that was drawn, and no file.
+    if (this.events.traces.has(session.start.trace) && session.start.trace !== DRAWN) {
       this.say("The address has the session, and not the trace from your file: save the session instead.");
     }
   }

@@ -2,6 +2,7 @@
 
 import type { SeriesName } from "./series";
 import { SERIES } from "./series";
+import { DRAWN, readDrawn, writeDrawn } from "./draw";
 import { scripts } from "./scripts";
 
 /** Links that a flow passes, if there are two. */
@@ -19,6 +20,8 @@ export interface FlowSetting {
 export interface Setting {
   /** Name of a built-in trace; empty for a constant rate. */
   trace: string;
+  /** Rates of the link that is drawn by hand, one for each second; empty without one. */
+  drawn: number[];
   rate: number;
   rtt: number;
   /** Buffer in packets; 0 for no limit. */
@@ -48,6 +51,7 @@ export function defaultSetting(): Setting {
   const schemes = ["cubic", "bbr", "abc", "vegas", "remy", "copa", "newreno", "cubic"];
   return {
     trace: "",
+    drawn: [],
     rate: 12,
     rtt: 100,
     buffer: 250,
@@ -64,7 +68,7 @@ export function defaultSetting(): Setting {
 
 /** Returns an independent copy. */
 export function copySetting(setting: Setting): Setting {
-  return { ...setting, plots: [...setting.plots], flows: setting.flows.map((flow) => ({ ...flow })) };
+  return { ...setting, drawn: [...setting.drawn], plots: [...setting.plots], flows: setting.flows.map((flow) => ({ ...flow })) };
 }
 
 const short = (value: number) => String(Number(value.toPrecision(4)));
@@ -73,6 +77,7 @@ const short = (value: number) => String(Number(value.toPrecision(4)));
 export function writeAddress(setting: Setting): string {
   const words = new URLSearchParams();
   if (setting.trace) words.set("trace", setting.trace);
+  if (setting.trace === DRAWN && setting.drawn.length > 0) words.set("drawn", writeDrawn(setting.drawn));
   for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) words.set(name, short(setting[name]));
   for (const name of ["loss", "second"] as const) if (setting[name] > 0) words.set(name, short(setting[name]));
   words.set("queue", setting.queue);
@@ -99,6 +104,7 @@ export function readAddress(address: string): Setting {
   const words = new URLSearchParams(address);
   const setting = defaultSetting();
   setting.trace = words.get("trace") ?? "";
+  setting.drawn = readDrawn(words.get("drawn"));
   for (const name of ["rate", "rtt", "buffer", "loss", "second", "speed", "window"] as const) {
     setting[name] = numberWithin(words.get(name), RANGES[name], setting[name]);
   }

@@ -40,6 +40,55 @@ test("values of people can be set, with units, and mistakes are named", async ()
   await close(page);
 });
 
+test("a link is drawn by hand, with the pointer and with keys, and stays in the address", async () => {
+  const page = await open("#ratatouille?rate=6&speed=20&flows=cubic");
+  await page.locator("#controls-draw summary").click();
+  const drawing = page.locator("#draw-link");
+  const at = async (second, mbps) => {
+    await drawing.scrollIntoViewIfNeeded();
+    const box = await drawing.boundingBox();
+    return [box.x + (box.width * (second - 0.5)) / 20, box.y + box.height * (1 - mbps / 24)];
+  };
+  // From the left to the right: a fast pointer leaves no second out.
+  await page.mouse.move(...(await at(1, 20)));
+  await page.mouse.down();
+  await page.mouse.move(...(await at(11, 10)));
+  await page.mouse.up();
+  const drawn = async () => decodeURIComponent(/drawn=([^&]*)/.exec(await page.evaluate(() => location.hash))?.[1] ?? "").split("+");
+  await page.waitForFunction(() => /trace=drawn\.csv/.test(location.hash), null, patience);
+  const rates = (await drawn()).map(Number);
+  assert.equal(rates.length, 20);
+  assert.ok(rates.slice(0, 11).every((rate, second) => Math.abs(rate - (20 - second)) <= 1), `${rates}`);
+  // The others have the rate that the link had.
+  assert.ok(rates.slice(11).every((rate) => rate === 6), `${rates}`);
+  assert.equal(await page.locator("#link-trace").inputValue(), "drawn.csv");
+  assert.ok(await page.locator("#rate").isDisabled());
+  // The keyboard alone sets a second, too.
+  await page.locator("#draw-second").focus();
+  await page.keyboard.press("End");
+  await page.locator("#draw-rate").focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => /drawn=[^&]*\+0(&|$)/.test(location.hash), null, patience);
+  await setValue(page, "draw-second", "19");
+  await setValue(page, "draw-rate", "500 kbit/s");
+  await page.waitForFunction(() => /drawn=[^&]*\+0\.5\+0(&|$)/.test(location.hash), null, patience);
+  // The run follows the drawing: the product of link and RTT falls where the rate falls, and returns.
+  await until(page, "the run has come round", async () => (await reading(page, "time")) > 25);
+  const heights = await page.evaluate(() => window.paceline.rows().map(({ ideal }) => ideal));
+  assert.ok(Math.max(...heights) > 4 * Math.min(...heights), `${Math.min(...heights)} to ${Math.max(...heights)}`);
+  await shot(page, "drawn-1300");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save it as drawn.csv" }).click()]);
+  const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+  assert.deepEqual([lines[0], lines[19], lines[20]], ["time_ms,mbps", "18000,0.5", "19000,0"]);
+  const before = await drawn();
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  await until(page, "it runs again", async () => (await reading(page, "time")) > 1);
+  assert.deepEqual(await drawn(), before);
+  assert.equal(await page.locator("#draw-rate").getAttribute("aria-valuetext"), `${before[0]} Mbit/s`);
+  await close(page);
+});
+
 test("packets in flight of all flows are link × RTT and the queue", async () => {
   const page = await open("#ratatouille?rate=12&rtt=100&speed=20&flows=newreno+newreno+newreno+newreno");
   await until(page, "a while has passed", async () => (await reading(page, "time")) > 20);

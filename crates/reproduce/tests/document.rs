@@ -99,8 +99,7 @@ fn the_counts_of_summary_and_readme_are_those_of_the_figures() {
         counted.filter(|[stated, now]| *stated >= holds[0] && *now >= holds[1]).count()
     };
     let sentence = format!(
-        "Of the {} claims of the papers {} hold as stated, {} with the corrections, {} both ways, and {} of these with \
-         nothing changed.",
+        "Of {} claims, {} pass the first checks, {} the corrected ones, and {} both; {} of these needed no correction.",
         all.len(),
         count([true, false], |_| true),
         count([false, true], |_| true),

@@ -45,14 +45,16 @@ prepare() {
 }
 
 # Builds a wheel with the given cargo profile into the given folder. The wheel has the licences of all
-# packages that it is linked with; further arguments are those of maturin.
+# packages that it is linked with; further arguments are those of maturin. A wheel for users takes minutes, so that
+# cargo shows its progress.
 build() {
-  local profile=$1 folder=$2
+  local profile=$1 folder=$2 quiet=()
   shift 2
+  [ "$profile" = release ] || quiet=(--quiet)
   mkdir -p "$folder"
-  "${CARGO:-cargo}" run --locked --quiet -p paceline-xtask --no-default-features -- \
+  "${CARGO:-cargo}" run --locked "${quiet[@]}" -p paceline-xtask --no-default-features -- \
     licenses paceline-python $package/THIRD-PARTY-LICENSES.txt >/dev/null
-  "$environment/bin/maturin" build -q --locked --profile "$profile" -m $package/Cargo.toml -o "$folder" "$@"
+  "$environment/bin/maturin" build "${quiet[@]}" --locked --profile "$profile" -m $package/Cargo.toml -o "$folder" "$@"
 }
 
 # Builds a wheel for each kind of processor, and has auditwheel read from which glibc on it runs.

@@ -14,30 +14,53 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::run::RunControl;
 
-/// Content of one acknowledgement, or of one expiry of a loss timer: see `paceline.Feedback` in
-/// `_native.pyi`, which describes each field.
+/// Content of one acknowledgement, or of one expiry of a loss timer, for a controller.
 #[pyclass(frozen, get_all, name = "Feedback", module = "paceline._native")]
 pub(crate) struct PyFeedback {
+    /// Time at the sender, in seconds since the run began.
     now_s: f64,
+    /// Size of the largest packet, in bytes on the wire: the unit in which windows grow.
     mss_bytes: u32,
+    /// Bytes newly acknowledged.
     acked_bytes: u64,
+    /// Packets newly acknowledged.
     acked_packets: u32,
+    /// Bytes newly declared lost.
     lost_bytes: u64,
+    /// Packets newly declared lost.
     lost_packets: u32,
+    /// Packets newly reported as received with CE.
     marked_packets: u32,
+    /// Mark that the acknowledgement echoes: ``not-ect``, ``ect0``, ``ect1`` or ``ce``; under ABC ``ect1`` is an
+    /// accelerate and ``ect0`` a brake.
     echo: &'static str,
+    /// Bytes in flight before this acknowledgement.
     prior_in_flight_bytes: u64,
+    /// Bytes in flight after it.
     in_flight_bytes: u64,
+    /// True if the window, not the application or the pacer, has limited sending in the last round trip.
     cwnd_limited: bool,
+    /// RTT of the newest packet newly acknowledged, in milliseconds; ``None`` if there is none.
     rtt_ms: Option<f64>,
+    /// Smoothed RTT (RFC 6298) in milliseconds; zero before the first sample.
     srtt_ms: f64,
+    /// Minimum RTT of the connection in milliseconds; zero before the first sample.
     min_rtt_ms: f64,
+    /// Bytes delivered since the start.
     delivered_bytes: u64,
+    /// Round trips since the start.
     round: u64,
+    /// True on the first acknowledgement of a round trip.
     round_start: bool,
+    /// Sample of the delivery rate in Mbit/s; ``None`` if this acknowledgement gives none.
     delivery_rate_mbps: Option<f64>,
+    /// True if the application, not the window, limited sending during that sample.
     app_limited: bool,
+    /// Conclusion of the connection, at most once per window: ``loss``, ``ecn``, ``timeout``, or ``undo`` if the last
+    /// reaction was a mistake; and ``loss_after_mark`` in the round trip after ``ecn``, which a scheme that halves its
+    /// window for a mark may ignore.
     congestion: Option<&'static str>,
+    /// True while losses of the last congestion event are being repaired.
     in_recovery: bool,
 }
 
@@ -88,7 +111,23 @@ fn ecn_name(ecn: Ecn) -> &'static str {
 const LIMITS: PlanLimits =
     PlanLimits { pacing_mbps: 1e6, unpaced_cwnd_bytes: 1e9, paced_cwnd_bytes: f64::INFINITY };
 
-/// Instructions of a controller to its sender: see `paceline.Plan` in `_native.pyi`.
+/// Instructions of a controller to its sender, valid until the controller returns another plan.
+///
+/// Args:
+///     cwnd_bytes: The congestion window: bytes on the wire that may be in flight; at most 1e9 without
+///         pacing, since they leave at one moment.
+///     pacing_mbps: The pacing rate in Mbit/s, at most 1e6; ``None`` sends as soon as the window allows.
+///     gap_ms: The minimum time between two packets in milliseconds, in addition to the pacing rate.
+///     burst_bytes: With pacing, packets leave in groups of this many bytes.
+///     ecn: The ECN code point of outgoing packets: ``not-ect``, ``ect0`` or ``ect1``.
+///     timer_s: Time of the next call of ``on_timer``, in seconds since the run began, or ``None``.
+///     reduces_by_prr: Whether a reduction of the window is spread over a round trip by Proportional
+///         Rate Reduction (RFC 6937) while losses are repaired.
+///     exact_window: Whether the window is exact. If not, a sender with nothing in flight sends one
+///         packet even if the window is smaller.
+///
+/// Raises:
+///     ValueError: If a number is negative, NaN or too large, or a word is unknown.
 #[pyclass(frozen, name = "Plan", module = "paceline._native", from_py_object)]
 #[derive(Clone, Copy)]
 pub(crate) struct PyPlan {
@@ -128,41 +167,49 @@ impl PyPlan {
         values.plan(&LIMITS).map(|plan| PyPlan { plan }).map_err(PyValueError::new_err)
     }
 
+    /// The congestion window in bytes.
     #[getter]
     fn cwnd_bytes(&self) -> u64 {
         self.plan.cwnd
     }
 
+    /// The pacing rate in Mbit/s.
     #[getter]
     fn pacing_mbps(&self) -> Option<f64> {
         self.plan.pacing.map(Rate::as_mbps)
     }
 
+    /// The minimum time between two packets in milliseconds.
     #[getter]
     fn gap_ms(&self) -> f64 {
         self.plan.gap.as_millis_f64()
     }
 
+    /// The size of groups of packets with pacing, in bytes.
     #[getter]
     fn burst_bytes(&self) -> u32 {
         self.plan.burst
     }
 
+    /// The ECN code point of outgoing packets.
     #[getter]
     fn ecn(&self) -> &'static str {
         ecn_name(self.plan.ecn)
     }
 
+    /// The time of the next call of ``on_timer``, in seconds since the run began.
     #[getter]
     fn timer_s(&self) -> Option<f64> {
         (self.plan.timer < Time::NEVER).then(|| self.plan.timer.as_secs_f64())
     }
 
+    /// Whether Proportional Rate Reduction spreads a reduction of the window.
     #[getter]
     fn reduces_by_prr(&self) -> bool {
         self.plan.reduces_by_prr
     }
 
+    /// Whether the window is exact: see :class:`Plan`.
     #[getter]
     fn exact_window(&self) -> bool {
         self.plan.exact_window
@@ -197,31 +244,32 @@ impl PyPlan {
     }
 }
 
-/// Facts that a driver gives to a new controller: see `paceline.Setup` in `_native.pyi`.
+/// Facts that a controller gets when it is created.
 #[pyclass(frozen, name = "Setup", module = "paceline._native")]
 pub(crate) struct PySetup(Setup);
 
 #[pymethods]
 impl PySetup {
-    /// Size of the largest packet, in bytes on the wire.
+    /// The size of the largest packet, in bytes on the wire.
     #[getter]
     fn mss_bytes(&self) -> u32 {
         self.0.mss
     }
 
-    /// Number of the flow.
+    /// Number of the flow, from 0.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow
     }
 
-    /// Number of the flow's connection.
+    /// Number of the flow's connection: 0 for the first one, plus 1 with each reconnection.
     #[getter]
     fn connection(&self) -> u32 {
         self.0.connection
     }
 
-    /// Returns a random generator: see the stub.
+    /// Returns a random generator, seeded from the run's seed, the flow, the connection and the name: equal runs draw
+    /// equal numbers.
     #[pyo3(signature = (name = "controller"))]
     fn random<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let key = self.0.random(name).next_u64();

@@ -134,6 +134,8 @@ def test_seeds_and_digests():
 
 
 def test_plots_and_pages(result, tmp_path):
+    with pytest.raises(ValueError, match=r"fig\.pdf: this writes SVG.*paceline plot"):
+        result.scatter().save("fig.pdf")
     for plot in (result.scatter(), result.bars(), result.time_series()):
         assert plot._repr_svg_().startswith("<svg")
     result.save_page(tmp_path / "page.html")
@@ -201,6 +203,8 @@ def test_frames_have_columns(result):
     assert list(result) == result.columns
     with pytest.raises(IndexError, match="no row 9"):
         result.series(9)
+    with pytest.raises(TypeError, match="not 'gradient'.*records"):
+        result.series("gradient")
 
 
 def test_lists_of_rtts_and_buffers_are_a_sweep():

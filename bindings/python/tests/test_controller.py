@@ -83,6 +83,11 @@ def test_exceptions_surface_with_their_traceback(method):
     assert "in fail" in "".join(traceback.format_tb(caught.value.__traceback__))
 
 
+def test_an_instance_in_place_of_the_class_is_answered():
+    with pytest.raises(TypeError, match=r"give the class, Sixty in place of Sixty\(\)"):
+        paceline.compare("12Mbps", [Sixty()], duration="1s")
+
+
 def test_wrong_answers():
     class Wrong(paceline.Controller):
         def on_feedback(self, feedback):

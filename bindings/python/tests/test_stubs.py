@@ -37,6 +37,24 @@ def test_members():
         assert public(members) == public(vars(getattr(_native, node.name))), node.name
 
 
+def test_help_of_a_controllers_objects_is_that_of_the_stub():
+    """``help(paceline.Feedback)`` describes each field, as an editor does."""
+    plain = lambda text: " ".join((text or "").split())
+    for node in TREE.body:
+        if not isinstance(node, ast.ClassDef) or node.name not in ("Feedback", "Plan", "Setup"):
+            continue
+        there = getattr(_native, node.name)
+        assert plain(there.__doc__) == plain(ast.get_docstring(node)), node.name
+        for part, after in zip(node.body, [*node.body[1:], None]):
+            if isinstance(part, ast.AnnAssign):
+                name, text = part.target.id, after.value.value
+            elif isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
+                name, text = part.name, ast.get_docstring(part)
+            else:
+                continue
+            assert text and plain(getattr(there, name).__doc__) == plain(text), f"{node.name}.{name}"
+
+
 def test_arguments():
     for node in TREE.body:
         if isinstance(node, ast.FunctionDef):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Iterator, Sequence
 
 from . import _native, _units
@@ -55,7 +56,15 @@ class Comparison(Frame):
         Raises:
             ValueError: If time series were not recorded.
             IndexError: If there is no such row; -1 is the last one.
+            TypeError: If the row is no number, for example the name of a scheme or of a variable.
         """
+        try:
+            row = operator.index(row)
+        except TypeError:
+            raise TypeError(
+                f"row: expected the number of a row, not {row!r}. Variables of a controller are columns of "
+                "Outcome.flow_series(): name them in its `records`, and call paceline.run(..., bin='100ms')"
+            ) from None
         self._need_series()
         if not -len(self) <= row < len(self):
             raise IndexError(f"row: there are {len(self)} rows, and no row {row}")

@@ -43,7 +43,10 @@ class Controller:
     ``records = ("gradient",)`` records ``self.gradient`` at the end of each bin. They are columns of
     :meth:`paceline.Outcome.flow_series` and of ``paceline run --series FILE``, and plots on pages."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup | None = None) -> None:
+        if setup is None:
+            name = type(self).__name__
+            raise TypeError(f"give the class, {name} in place of {name}(): each flow makes an instance of its own")
         self.setup = setup
 
     def start(self) -> Plan | None:

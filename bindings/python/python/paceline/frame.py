@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Iterator
 
 from . import _native
@@ -127,7 +128,17 @@ class Plot:
         self.svg = svg
 
     def save(self, path: Any) -> None:
-        """Writes the drawing into a file."""
+        """Writes the drawing into a file, as SVG.
+
+        Raises:
+            ValueError: If the name is that of another format.
+        """
+        ending = os.path.splitext(os.fspath(path))[1].lower()
+        if ending not in ("", ".svg"):
+            raise ValueError(
+                f"{os.fspath(path)}: this writes SVG, so that the name ends with .svg. For PDF and PNG write the result's "
+                "to_json() into result.json: `paceline plot result.json -o figure.pdf`"
+            )
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 

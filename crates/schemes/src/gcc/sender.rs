@@ -187,9 +187,9 @@ impl GccSender {
             loss.on_fates(feedback.now, fates, feedback.srtt, self.aimd.rate());
             loss.clamp(self.params.min_rate, self.params.max_rate);
         }
-        if newest.is_none() && feedback.lost_packets > 0 {
-            // All that was out is lost. No report will come of it: without this the congestion window would
-            // stay full, and the encoder would leave out all frames for ever.
+        if newest.is_none() && !feedback.fates.is_empty() {
+            // All that was out is lost, or arrived at an unknown time. No report will come of it: without this the
+            // congestion window would stay full, and the encoder would leave out all frames for ever.
             self.in_flight = feedback.in_flight;
             self.pushback.on_losses(feedback.in_flight);
         }

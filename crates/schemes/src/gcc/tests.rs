@@ -127,6 +127,24 @@ fn one_that_is_ahead_is_paced_at_the_target() {
     assert_eq!(pacing(&gcc), 5.0);
 }
 
+/// The last packets that were out arrive at unknown times, as those that were sent twice do. No report tells of them.
+#[test]
+fn a_full_window_opens_without_a_report() {
+    let mut path = Path::new(&params(Filter::Trendline));
+    path.run(Span::from_secs(2), Rate::from_mbps(100.0));
+    let first = path.number;
+    for number in first..first + 500 {
+        path.gcc.on_send(path.now, &mut Outgoing::new(number, MSS, 0));
+    }
+    assert!(path.gcc.left_out_share() > 0.9, "{}", path.gcc.left_out_share());
+    path.acks.now = path.now + Span::from_millis(200);
+    path.acks.in_flight = 0;
+    let fates: Vec<Fate> =
+        (first..first + 500).map(|number| Fate::new(number, MSS, path.now, 0, false)).collect();
+    path.gcc.on_feedback(&path.acks.ack(500).with(|feedback| feedback.fates = &fates));
+    assert_eq!(path.gcc.left_out_share(), 0.0);
+}
+
 #[test]
 fn losses_lower_the_target() {
     let mut path = Path::new(&params(Filter::Kalman));

@@ -112,7 +112,8 @@ test)
   build dev "$target/python/wheels"
   fresh "$target/python/wheels"
   install "$environment" "$target/python/wheels"
-  "$environment/bin/python" -m pytest -c $package/pyproject.toml $package/tests
+  # They take 4 to 11 minutes; one that waits for ever must not keep the others' results.
+  timeout -k 30 2400 "$environment/bin/python" -m pytest -c $package/pyproject.toml $package/tests
   ;;
 wheel)
   rm -rf "$target/wheels"

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+import dask
 import distributed
 import fsspec
 import polars as pl
@@ -208,6 +209,18 @@ def test_a_run_that_kills_its_workers_fails_alone(workers):
         cluster.sweep(every, workers, on_run=lambda number, _: ended.append(number))
     assert isinstance(caught.value.failures[0][1], distributed.KilledWorker)
     assert sorted(ended) == [0, *range(2, 13)]
+
+
+@pytest.mark.parametrize("workers", [1], indirect=True)
+def test_workers_that_nobody_replaces_are_asked_for_again(workers, expected, monkeypatch, caplog):
+    monkeypatch.setattr(cluster, "_NO_WORKERS_S", 0.2)
+    monkeypatch.setattr(cluster, "_THREADS_INTERVAL_S", 0.05)
+    # As after a death that the worker's nanny does not notice: the nanny is closed as well.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):
+        workers.retire_workers(list(workers.nthreads()))
+        assert workers.nthreads() == {}
+        assert cluster.sweep(scenarios(12), workers).digests == expected
+    assert "has had no worker for 0 s; the sweep waits for one" in caplog.text
 
 
 @pytest.mark.parametrize("workers", [1], indirect=True)

@@ -8,6 +8,7 @@ to another worker. ``docs/python.md`` has the configurations.
 from __future__ import annotations
 
 import collections
+import logging
 import os
 import pickle
 import queue
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Sweep", "SweepError", "sweep"]
 
+_log = logging.getLogger(__name__)
+
 #: Seconds that a task should take: a hundred times what Dask needs to distribute it.
 _TASK_S = 0.5
 #: Seconds that the last tasks of a sweep should take at least.
@@ -39,6 +42,8 @@ _MOST_RUNS = 500
 _TASKS_PER_THREAD = 2
 #: Seconds after which the number of the workers' threads is asked for again: clusters grow and shrink.
 _THREADS_INTERVAL_S = 2.0
+#: Seconds without any worker after which a sweep says so, and again each time they have passed.
+_NO_WORKERS_S = 30.0
 #: Weight of the last task in the mean cost of a run.
 _COST_WEIGHT = 0.3
 
@@ -194,6 +199,7 @@ class _Work:
         self.cost: float | None = None
         self.threads = 1
         self.threads_counted_at: float | None = None
+        self.workers_seen_at = time.monotonic()
         self.codes: dict[type, list[str]] = {}
 
     def run(self) -> Sweep:
@@ -239,7 +245,9 @@ class _Work:
         now = time.monotonic()
         if self.threads_counted_at is None or now - self.threads_counted_at > _THREADS_INTERVAL_S:
             self.threads_counted_at = now
-            self.threads = max(1, sum(self.client.nthreads().values()))
+            threads = sum(self.client.nthreads().values())
+            self._expect_workers(threads > 0, now)
+            self.threads = max(1, threads)
         most = _TASKS_PER_THREAD * self.threads
         while len(self.running) < most:
             batch = [self.again.pop()] if self.again else self._next_batch(most)
@@ -251,6 +259,25 @@ class _Work:
             future = self.client.submit(_run_batch, _pickled(batch), pure=False)
             self.running[future] = batch
             future.add_done_callback(self.ended.put)
+
+    def _expect_workers(self, are_there: bool, now: float) -> None:
+        """Tells that a sweep waits for workers, and asks a cluster of this process for those that it should have:
+        Dask does not replace a worker that died before its nanny saw it start."""
+        if are_there:
+            self.workers_seen_at = now
+            return
+        if now - self.workers_seen_at < _NO_WORKERS_S:
+            return
+        self.workers_seen_at = now
+        _log.warning(
+            "the Dask cluster %s has had no worker for %.0f s; the sweep waits for one",
+            self.client.scheduler.address,
+            _NO_WORKERS_S,
+        )
+        cluster = self.client.cluster
+        wanted = getattr(cluster, "worker_spec", None)
+        if wanted:
+            cluster.scale(len(wanted))
 
     def _next_batch(self, tasks: int) -> list[Job]:
         """Returns the jobs of the next task, all of one part, while ``tasks`` tasks run at one time."""

@@ -68,7 +68,7 @@ export class Write {
     byId("write").append(...this.layout(catalog, found));
     this.list();
     const last = scripts.all().at(-1);
-    this.show(last ?? EXAMPLES[1]!);
+    this.show(last ?? EXAMPLES[0]!);
   }
 
   private layout(catalog: Catalog, found: HTMLElement): HTMLElement[] {

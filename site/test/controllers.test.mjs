@@ -70,12 +70,18 @@ test("the arithmetic of NewReno in JavaScript gives the digest of `newreno`", as
   assert.equal(ours.digest, theirs.digest);
 });
 
-test("the delay-based example beats Cubic on delay", async () => {
-  const { engine } = await start([{ name: "delay", text: textOf("delay") }]);
-  for (const trace of ["lte-driving", "12Mbps"]) {
-    const { delay, cubic } = compare(engine, "delay,cubic", { traces: [{ name: trace }] });
-    assert.ok(delay.queue_delay_ms.p95 < cubic.queue_delay_ms.p95 / 2, `${delay.queue_delay_ms.p95} ${cubic.queue_delay_ms.p95}`);
-    assert.ok(delay.throughput_mbps > 0.6 * cubic.throughput_mbps, `${delay.throughput_mbps} ${cubic.throughput_mbps}`);
+// The task: over the link that *Write* has first, at least 80 % of Cubic's throughput at a tenth of its delay.
+test("the example and the controller of docs/howto/lesson.md solve its task", async () => {
+  const lesson = readFileSync(new URL("../../docs/howto/lesson.md", import.meta.url), "utf8");
+  const written = /```js\n([^]*?)```/.exec(lesson)[1];
+  assert.ok(written.trim().split("\n").length <= 15, written);
+  for (const text of [textOf("delay"), written]) {
+    const { engine } = await start([{ name: "mine", text }]);
+    for (const [trace, share] of [["lte-driving", 0.1], ["12Mbps", 0.5]]) {
+      const { mine, cubic } = compare(engine, "mine,cubic", { traces: [{ name: trace }] });
+      assert.ok(mine.queue_delay_ms.p95 < share * cubic.queue_delay_ms.p95, `${trace}: ${mine.queue_delay_ms.p95} ${cubic.queue_delay_ms.p95}`);
+      assert.ok(mine.throughput_mbps > 0.8 * cubic.throughput_mbps, `${trace}: ${mine.throughput_mbps} ${cubic.throughput_mbps}`);
+    }
   }
 });
 

@@ -33,7 +33,7 @@ for (const width of [390, 1300]) {
     const output = execFileSync(program, ["compare", "--json", "-q", "--runs", "1", "--spread", "0s", "--duration", "30s",
       "--trace", "lte-driving", "--schemes", "cubic"]);
     assert.equal(found.cubic, JSON.parse(output.toString()).runs[0].digest);
-    assert.notEqual(found.delay, found.cubic);
+    assert.notEqual(found.aimd, found.cubic);
     assert.equal(await page.locator("#write .written figure svg").count(), 2);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
     await shot(page, `write-${width}`);

@@ -56,6 +56,18 @@ fn stacks_keep_to_their_figures() {
     }
 }
 
+/// The simulator's sender declares packets lost at a timeout, and s2n-quic does not: what waited for two seconds is
+/// acknowledged, and the window stays.
+#[test]
+fn s2n_quics_controllers_bridge_an_outage() {
+    let suite = Suite::standard().only(&["outage"]).runs(1);
+    for name in ["s2n-cubic", "s2n-bbr"] {
+        let (scheme, aim) = stack(name).expect("a stack");
+        let found = suite.run(&scheme, aim).expect("a run");
+        assert!(found.holds(), "{found}");
+    }
+}
+
 /// A NewReno that keeps .8 of its window meets the bounds of `steady`, but loses more than quinn's.
 #[test]
 fn a_mistake_leaves_the_kept_figures() {

@@ -43,6 +43,7 @@ mod clock;
 mod controller;
 mod departure;
 mod simulated;
+mod unanswered;
 
 use s2n_quic_core::recovery::congestion_controller::{Endpoint, PathInfo};
 

@@ -20,6 +20,10 @@ use s2n_quic_core::recovery::congestion_controller::{
 use s2n_quic_core::recovery::{DEFAULT_INITIAL_RTT, RttEstimator};
 
 use crate::clock::Clock;
+use crate::unanswered::{Unanswered, is_persistent};
+
+/// Packets that a probe timeout sends at most (RFC 9002 §6.2.4).
+const PROBES: u64 = 2;
 
 /// Returns a scheme that runs s2n-quic's controllers, one per flow. `make` builds their endpoint,
 /// such as `cubic::Endpoint` or `bbr::Endpoint`.
@@ -28,7 +32,9 @@ use crate::clock::Clock;
 /// acknowledgements together, counts of CE marks, and RTTs without the peer's delay of
 /// acknowledgements (the simulator does not subtract this delay). Their window is applied, and so
 /// is the pacing rate that they publish: the simulator's sender paces by rates, not by times of
-/// departure.
+/// departure. If the sender's timer expires, it declares all packets in flight lost. The controllers hear of a loss
+/// when QUIC would declare it: after an acknowledgement (RFC 9002 §6.2), and as persistent congestion only if it is
+/// that (§7.6). Until then these packets are a part of their window, from which the sender has two packets at least.
 ///
 /// ```
 /// use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, CustomScheme, Scenario};
@@ -69,6 +75,8 @@ struct Simulated<C: CongestionController> {
     random: Random,
     /// Packets of the present event.
     acked: Vec<Fate>,
+    lost: Vec<Fate>,
+    unanswered: Unanswered,
     published: PublishedPacing,
 }
 
@@ -83,6 +91,8 @@ impl<C: CongestionController> Simulated<C> {
             first: 0,
             random: Random(setup.random("s2n-quic")),
             acked: Vec::new(),
+            lost: Vec::new(),
+            unanswered: Unanswered::default(),
             published: PublishedPacing::default(),
         }
     }
@@ -98,18 +108,37 @@ impl<C: CongestionController> Simulated<C> {
         info
     }
 
+    /// Tells the controller which packets are lost, oldest first.
     fn on_lost(&mut self, feedback: &Feedback<'_>) {
+        match feedback.congestion {
+            Some(Congestion::Timeout) => return self.unanswered.on_timeout(feedback.fates),
+            Some(Congestion::Undo) => self.unanswered.on_undo(),
+            _ => {}
+        }
+        let mut lost = std::mem::take(&mut self.lost);
+        lost.clear();
+        self.unanswered.on_fates(feedback.fates, feedback.now, self.loss_delay(), &mut lost);
+        lost.extend(feedback.fates.iter().filter(|fate| fate.lost));
+        lost.sort_unstable_by_key(|fate| fate.number);
         let now = self.clock.timestamp(feedback.now);
-        let mut persistent = feedback.congestion == Some(Congestion::Timeout);
+        let persistent = self.rtt.first_rtt_sample().is_some_and(|since| {
+            let threshold = span(self.rtt.persistent_congestion_threshold());
+            is_persistent(&lost, self.clock.time(since), threshold)
+        });
         let mut before = None;
-        for fate in feedback.fates.iter().filter(|fate| fate.lost) {
+        for fate in &lost {
             let Some(info) = self.take(fate.number) else { continue };
             let new_burst = before.is_none_or(|before: u64| before + 1 != fate.number);
             before = Some(fate.number);
             let Simulated { inner, random, published, .. } = self;
             inner.on_packet_lost(fate.size, info, persistent, new_burst, random, now, published);
-            persistent = false;
         }
+        self.lost = lost;
+    }
+
+    /// Returns the time after which an older packet than the newest acknowledged one is lost (RFC 9002 §6.1.2).
+    fn loss_delay(&self) -> Span {
+        span(self.rtt.smoothed_rtt().max(self.rtt.latest_rtt()) * 9 / 8)
     }
 
     fn on_acked(&mut self, feedback: &Feedback<'_>) {
@@ -181,7 +210,12 @@ impl<C: CongestionController> Controller for Simulated<C> {
     }
 
     fn plan(&self) -> Plan {
-        let window = u64::from(self.inner.congestion_window()).max(u64::from(self.mss));
+        let mss = u64::from(self.mss);
+        let window = u64::from(self.inner.congestion_window()).max(mss);
+        let window = match self.unanswered.bytes() {
+            0 => window,
+            unanswered => window.saturating_sub(unanswered).max(PROBES * mss),
+        };
         let plan = Plan::window(window).without_prr();
         match self.published.rate {
             Some(rate) => plan.paced(rate, self.published.burst),
@@ -195,6 +229,10 @@ impl<C: CongestionController> Controller for Simulated<C> {
             see("pacing", rate.as_mbps());
         }
     }
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Random numbers from the run's seed.

@@ -168,6 +168,9 @@ fn stray(command: &str, word: &str) -> Option<String> {
     if command == "compare" && word.ends_with(".toml") {
         return Some(format!("`paceline run {word}` simulates a scenario file"));
     }
+    if command == "compare" && crate::python::python_part(word).is_some() {
+        return Some(format!("a controller stands among the schemes: --schemes {word},cubic"));
+    }
     let found = WORDS.iter().find(|(it, _)| *it == command);
     found.map(|(_, remedy)| remedy.replace("{}", word))
 }

@@ -123,6 +123,7 @@ const NEWCOMERS: &[Line] = &[
     (&["compare", "--delay", "20ms"], &["--rtt 40ms"]),
     (&["compare", "--loss", "1%"], &["data = { loss = 0.01 }", "paceline new scenario"]),
     (&["compare", "mine.toml"], &["`paceline run mine.toml`"]),
+    (&["compare", "./mine.py", "-o", "out"], &["--schemes ./mine.py,cubic"]),
     (&["compare", "--pcap", "a.pcap"], &["simulated packets have no bytes"]),
     (&["run"], &["`paceline run FILE.toml`", "paceline new scenario"]),
     (&["run", "mine.toml", "--rate", "5Mbps"], &["change it there", "paceline sweep"]),

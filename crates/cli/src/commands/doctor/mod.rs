@@ -48,8 +48,9 @@ struct Diagnosis<'a> {
 
 /// Returns the optional features of this build that are switched on.
 fn features() -> Vec<&'static str> {
-    let bpf = cfg!(feature = "bpf").then_some("bpf");
-    bpf.into_iter().collect()
+    let [bpf, page] =
+        [cfg!(feature = "bpf").then_some("bpf"), cfg!(feature = "page").then_some("page")];
+    bpf.into_iter().chain(page).collect()
 }
 
 impl Doctor {

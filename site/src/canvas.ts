@@ -14,12 +14,28 @@ export interface View {
   /** Round-trip time of the path without a queue, in milliseconds. */
   rtt: number;
   styles: FlowStyle[];
+  /** Names of the flows' schemes. */
+  names: string[];
   /** Whether the line of each flow is drawn. */
   shown: boolean[];
   dark: boolean;
 }
 
-export const MARGIN = { left: 62, right: 30, top: 14, bottom: 34 };
+export const MARGIN = { left: 62, top: 14, bottom: 34 };
+/** Width from which on a plot has room for the names of schemes beside its lines. */
+const ROOM = 700;
+/** Most letters of such a name. */
+const LETTERS = 9;
+
+/** Returns the margin on the right, for the labels at the ends of lines. */
+export const rightMargin = (width: number): number => (width < ROOM ? 30 : 96);
+
+/** Returns the label of a flow's line: its number, and its scheme where there is room. */
+export function lineLabel(view: View, flow: number, width: number): string {
+  const name = view.names[flow] ?? "";
+  const short = name.length > LETTERS ? `${name.slice(0, LETTERS - 1)}…` : name;
+  return width < ROOM ? String(flow + 1) : `${flow + 1} ${short}`;
+}
 
 export interface Colours {
   paper: string;
@@ -86,7 +102,7 @@ export interface Frame {
 
 export function makeFrame(view: View, width: number, height: number, bottom: number, top: number): Frame {
   return {
-    x: (time) => MARGIN.left + ((time - view.time) / view.window + 1) * (width - MARGIN.left - MARGIN.right),
+    x: (time) => MARGIN.left + ((time - view.time) / view.window + 1) * (width - MARGIN.left - rightMargin(width)),
     y: (value) => bottom - (value / top) * (bottom - MARGIN.top),
     width, height, bottom, top,
   };
@@ -104,7 +120,7 @@ export function drawAxes(c: CanvasRenderingContext2D, view: View, colours: Colou
     const y = Math.round(at.y(value)) + 0.5;
     c.beginPath();
     c.moveTo(MARGIN.left, y);
-    c.lineTo(at.width - MARGIN.right, y);
+    c.lineTo(at.width - rightMargin(at.width), y);
     c.stroke();
     c.fillText(String(Number(value.toPrecision(6))), MARGIN.left - 6, y);
   }
@@ -132,7 +148,7 @@ export function drawAxes(c: CanvasRenderingContext2D, view: View, colours: Colou
 export function clipTo(c: CanvasRenderingContext2D, at: Frame): void {
   c.save();
   c.beginPath();
-  c.rect(MARGIN.left, MARGIN.top - 2, at.width - MARGIN.left - MARGIN.right, at.bottom - MARGIN.top + 4);
+  c.rect(MARGIN.left, MARGIN.top - 2, at.width - MARGIN.left - rightMargin(at.width), at.bottom - MARGIN.top + 4);
   c.clip();
 }
 
@@ -164,7 +180,7 @@ export function drawEndLabels(c: CanvasRenderingContext2D, frame: Frame, labels:
   c.font = "600 12px system-ui, sans-serif";
   for (const label of labels) {
     c.fillStyle = label.colour;
-    c.fillText(label.text, frame.width - MARGIN.right + 6, label.at);
+    c.fillText(label.text, frame.width - rightMargin(frame.width) + 6, label.at);
   }
   c.font = "12px system-ui, sans-serif";
 }

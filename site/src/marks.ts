@@ -1,6 +1,6 @@
 // Strips below the plot: the marks of each flow over time.
 
-import { MARGIN, type Colours, type Frame, type View } from "./canvas";
+import { MARGIN, rightMargin, type Colours, type Frame, type View } from "./canvas";
 import { FLOW, LINK } from "./rows";
 
 const STRIP = 16;
@@ -46,7 +46,7 @@ export class MarkStrips {
   /** Draws for each flow with marks, over time: accelerates and brakes, or the share of CE marks. */
   draw(c: CanvasRenderingContext2D, view: View, colours: Colours, from: number, at: Frame): void {
     const { rows } = view;
-    const right = at.width - MARGIN.right;
+    const right = at.width - rightMargin(at.width);
     let top = at.bottom + 6;
     for (let flow = 0; flow < rows.flows; flow += 1) {
       if (!this.marked[flow]) continue;

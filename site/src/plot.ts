@@ -5,7 +5,7 @@
 // redrawn sixty times per second, from numbers in a ring buffer.
 
 import {
-  clearCanvas, clipTo, coloursOf, drawAxes, drawEndLabels, makeFrame, MARGIN, type Colours, type Frame, type View,
+  clearCanvas, clipTo, coloursOf, drawAxes, drawEndLabels, lineLabel, makeFrame, MARGIN, type Colours, type Frame, type View,
 } from "./canvas";
 import { dashPattern } from "./catalog";
 import { MarkStrips, type MarkKinds } from "./marks";
@@ -175,7 +175,7 @@ export class Plot {
     c.stroke();
   }
 
-  /** Draws the number of each flow at the end of its line, and a sign at that of their sum. */
+  /** Draws the number of each flow, with its scheme where there is room, at the end of its line, and a sign at that of their sum. */
   private ends(view: View, colours: Colours, frame: Frame, several: boolean): void {
     const { rows } = view;
     const last = rows.length - 1;
@@ -186,7 +186,7 @@ export class Plot {
       if (!view.shown[flow]) continue;
       const style = view.styles[flow]!;
       const colour = view.dark ? style.dark : style.light;
-      labels.push({ text: String(flow + 1), colour, at: place(rows.flow(last, flow, FLOW.inFlight)) });
+      labels.push({ text: lineLabel(view, flow, frame.width), colour, at: place(rows.flow(last, flow, FLOW.inFlight)) });
     }
     if (several) labels.push({ text: "all", colour: colours.ideal, at: place(rows.total(last)) });
     drawEndLabels(this.context, frame, labels);

@@ -533,6 +533,7 @@ export class Ratatouille {
       buffer,
       rtt,
       styles: this.table.styles,
+      names: flows.map((flow) => schemeName(flow.scheme)),
       shown: flows.map((flow) => flow.on),
       dark,
     };

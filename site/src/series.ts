@@ -1,7 +1,7 @@
 // Further plots over time: what each flow delivers, its round-trip time, its window, and the queue.
 
 import {
-  clearCanvas, clipTo, coloursOf, drawAxes, drawEndLabels, makeFrame, MARGIN, type Colours, type Frame, type View,
+  clearCanvas, clipTo, coloursOf, drawAxes, drawEndLabels, lineLabel, makeFrame, MARGIN, type Colours, type Frame, type View,
 } from "./canvas";
 import { dashPattern } from "./catalog";
 import { FLOW, LINK } from "./rows";
@@ -41,7 +41,7 @@ export class SeriesPlot {
     const [width, height] = clearCanvas(this.canvas, c, colours.paper);
     if (width === 0) return;
     const from = Math.max(0, view.rows.at(view.time - view.window) - 1);
-    const lines = this.lines(view, from);
+    const lines = this.lines(view, from, width);
     const reference = this.reference(view, from);
     const largest = (points: number[]) => points.reduce((most, value, at) => (at % 2 ? Math.max(most, value) : most), 0);
     let highest = Math.max(this.name === "throughput" ? 0.1 : 4, ...lines.map((line) => largest(line.points) * 1.06));
@@ -66,7 +66,7 @@ export class SeriesPlot {
   }
 
   /** Returns the lines: times and values in turn. */
-  private lines(view: View, from: number): { points: number[]; colour: string; dash: number[]; label: string; filled?: true }[] {
+  private lines(view: View, from: number, width: number): { points: number[]; colour: string; dash: number[]; label: string; filled?: true }[] {
     const { rows } = view;
     if (this.name === "queue") {
       const points: number[] = [];
@@ -79,7 +79,7 @@ export class SeriesPlot {
       const style = view.styles[flow]!;
       const points = this.name === "throughput" ? this.rates(view, from, flow) : this.column(view, from, flow);
       lines.push({
-        points, colour: view.dark ? style.dark : style.light, dash: dashPattern(style.dash), label: String(flow + 1),
+        points, colour: view.dark ? style.dark : style.light, dash: dashPattern(style.dash), label: lineLabel(view, flow, width),
       });
     }
     return lines;

@@ -1,6 +1,7 @@
 // `<paceline-run>`: a simulation as an element of any page. docs/page.md describes attributes and events.
 
 import type { View } from "../canvas";
+import { schemeName } from "../catalog";
 import { element, formatShort } from "../dom";
 import { Plot } from "../plot";
 import { Rows } from "../rows";
@@ -264,6 +265,7 @@ export class PacelineRun extends Base {
     const view: View = {
       rows: this.rows, time: duration, window: duration, buffer: setting?.buffer ?? 0, rtt: setting?.rtt ?? 0,
       styles: this.ran?.styles ?? [{ light: "", dark: "", dash: "solid" }],
+      names: setting?.schemes.map(schemeName) ?? [""],
       shown: setting?.schemes.map(() => true) ?? [false], dark: this.isDark(),
     };
     this.plot.draw(view);

@@ -1,6 +1,7 @@
 //! `python -m paceline`: the commands of `paceline` with classes as schemes.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use paceline_cli::Host;
@@ -19,17 +20,19 @@ pub(crate) fn python_schemes(arguments: Vec<OsString>) -> Vec<(String, String)> 
 }
 
 /// Runs a command, and returns its exit status. `controllers` are classes by their names, `aliases` the texts of the
-/// command line with the names of their classes; kept results depend on `salt`.
+/// command line with the names of their classes; kept results depend on `salt`. `program` is a file that runs commands as
+/// processes of their own.
 ///
 /// An exception in a controller ends the runs, and is raised here.
 #[pyfunction]
-#[pyo3(signature = (*, arguments, controllers, aliases, salt))]
+#[pyo3(signature = (*, arguments, controllers, aliases, salt, program))]
 pub(crate) fn command(
     py: Python<'_>,
     arguments: Vec<OsString>,
     controllers: Bound<'_, PyDict>,
     aliases: Vec<(String, Vec<String>)>,
     salt: String,
+    program: Option<PathBuf>,
 ) -> PyResult<u8> {
     let control = Arc::new(RunControl::default());
     let mut names = paceline_cli::names();
@@ -41,6 +44,10 @@ pub(crate) fn command(
         let control = Arc::clone(&control);
         Arc::new(move || control.go_on())
     };
-    let host = Host { names, arguments, go_on, salt };
+    let host = Host { names, arguments, program, go_on, salt };
+    if controllers.is_empty() {
+        // On this thread: a process with several threads may not enter a user namespace, which emulators do.
+        return Ok(py.detach(|| paceline_cli::run_in(host)));
+    }
     run_interruptibly(py, 0, &control, || paceline_cli::run_in(host))
 }

@@ -3,11 +3,14 @@
 import csv
 import io
 import json
+import pathlib
 import subprocess
 import sys
 
 import pyarrow.parquet
 import pytest
+
+import paceline
 
 FILE = """
 import paceline
@@ -31,6 +34,31 @@ class Broken(paceline.Controller):
 """
 
 SHORT = ["--trace", "12Mbps", "--duration", "1s", "--runs", "2", "-q"]
+
+
+def test_the_package_has_the_command(tmp_path):
+    """``pip install`` leaves ``paceline``, which also runs commands that start themselves."""
+    command = pathlib.Path(sys.executable).with_name("paceline")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"paceline {paceline.__version__}\n"
+    (tmp_path / "mine.py").write_text(FILE)
+    words = ["compare", "--schemes", "./mine.py:Forty,cubic", *SHORT]
+    done = subprocess.run([command, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and " forty " in done.stdout, done.stderr
+    done = subprocess.run([command, "bench", "a", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0 and json.loads(done.stdout)["scenarios"], done.stderr
+    # A command without classes runs on the main thread, so that it may make user namespaces, and ends with Ctrl-C.
+    done = subprocess.run([command, "doctor", "link", "--json"], capture_output=True, text=True)
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert "Invalid argument" not in json.dumps(checks), checks
+    # The status is that of the program inside, where emulators can run.
+    if checks["an emulator started once"]["verdict"] == "ok":
+        done = subprocess.run([command, "delay", "1ms", "-q", "--", "sh", "-c", "exit 7"])
+        assert done.returncode == 7
+    # Without a program, such a command says what is missing.
+    script = "import sys; sys.executable = '/none/python3'; from paceline.__main__ import main; sys.exit(main(['bench', 'a']))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={"PATH": "/none"})
+    assert done.returncode == 1 and "there is no such program here" in done.stderr, done.stderr
 
 
 @pytest.fixture

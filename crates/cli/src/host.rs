@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use paceline_sim::Names;
@@ -14,6 +15,8 @@ pub struct Host {
     pub names: Names,
     /// The command line, beginning with the program's name.
     pub arguments: Vec<OsString>,
+    /// File that runs commands of Paceline as processes of their own, for commands that start others; `None` if there is none.
+    pub program: Option<PathBuf>,
     /// Returns false to end simulated runs early, for example after an error in a controller. The command then
     /// prints no results.
     pub go_on: Arc<dyn Fn() -> bool + Send + Sync>,
@@ -32,7 +35,8 @@ impl Host {
     /// Returns this process as the host, with these names.
     pub(crate) fn process(names: Names) -> Host {
         let arguments = std::env::args_os().collect();
-        Host { names, arguments, go_on: Arc::new(|| true), salt: String::new() }
+        let program = std::env::current_exe().ok();
+        Host { names, arguments, program, go_on: Arc::new(|| true), salt: String::new() }
     }
 }
 
@@ -54,6 +58,17 @@ pub(crate) fn get() -> Option<&'static Host> {
 /// Returns the command line, beginning with the program's name.
 pub(crate) fn arguments() -> Vec<OsString> {
     get().map_or_else(|| std::env::args_os().collect(), |host| host.arguments.clone())
+}
+
+/// Returns the file that runs commands of Paceline as processes of their own.
+///
+/// # Errors
+/// There is none: with the remedy.
+pub(crate) fn program() -> Result<PathBuf, String> {
+    let found = get().map_or_else(|| std::env::current_exe().ok(), |host| host.program.clone());
+    let problem = "this command starts `paceline` as another process, and there is no such program here: activate the virtual \
+                   environment of the Python package, or install the program (docs/start/install.md)";
+    found.ok_or_else(|| problem.into())
 }
 
 /// Returns false if simulated runs are to end early.

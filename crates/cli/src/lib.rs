@@ -117,7 +117,8 @@ pub fn main_with(names: Names) -> ExitCode {
 pub fn run_in(host: Host) -> u8 {
     host::set(host);
     match usage::parse::<Cli>().command.run() {
-        Ok(status) => u8::from(status != ExitCode::SUCCESS),
+        // Emulators end with the status of the program inside. An `ExitCode` can only be compared.
+        Ok(status) => (0..=u8::MAX).find(|code| ExitCode::from(*code) == status).unwrap_or(1),
         Err(error) if host::go_on() => failure(&error),
         Err(error) => error.status(),
     }

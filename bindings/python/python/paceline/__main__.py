@@ -1,10 +1,12 @@
-"""``python -m paceline``: the commands of ``paceline`` with classes as schemes, ``compare --schemes ./mine.py``."""
+"""The command ``paceline`` of the package, and ``python -m paceline``: all commands, with classes as schemes."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import os
+import shutil
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -30,15 +32,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if classes.setdefault(name, one) is not one:
                     raise ValueError(f"{text}: two controllers are called {name!r}; give one a `name`")
             aliases.append((text, names))
+        if not classes and arguments is None:
+            # Nothing in Python is to be interrupted: the command handles Ctrl-C as the program does.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         salt = source_digest(classes.values())
         has_begun = True
-        return _native.command(arguments=words, controllers=classes, aliases=aliases, salt=salt)
+        return _native.command(
+            arguments=words, controllers=classes, aliases=aliases, salt=salt, program=_program()
+        )
     except KeyboardInterrupt:
         return 130
     except Exception as error:
         sys.stdout.flush()
         print(f"error: {_described(error, files)}", file=sys.stderr)
         return 1 if has_begun and _frames(error, files) else 2
+
+
+def _program() -> str | None:
+    """Returns the file of the command ``paceline``: this process's, that of this environment, or one of the path."""
+    beside = os.path.join(os.path.dirname(sys.executable), "paceline")
+    for place in (sys.argv[0], beside):
+        if os.path.basename(place) == "paceline" and os.path.isfile(place) and os.access(place, os.X_OK):
+            return os.path.abspath(place)
+    return shutil.which("paceline")
 
 
 def _classes(place: str, files: list[str]) -> list[type[Controller]]:

@@ -43,6 +43,7 @@ def command(
     controllers: dict[str, type],
     aliases: Sequence[tuple[str, Sequence[str]]],
     salt: str,
+    program: str | None,
 ) -> int: ...
 def compare(
     *,

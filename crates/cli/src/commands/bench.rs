@@ -104,8 +104,7 @@ impl Bench {
     }
 
     fn measure(&self, scenario: &'static BenchScenario) -> Result<BenchRow, Error> {
-        let program = std::env::current_exe()
-            .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
+        let program = crate::host::program().map_err(Error::Message)?;
         let times = scenario.timed;
         let arguments = |times: u32| {
             [String::from("bench"), scenario.name.into(), "--child".into(), times.to_string()]

@@ -346,7 +346,7 @@ fn emulate(
     buffer: &str,
     duration: Span,
 ) -> Result<Record, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = crate::host::program()?;
     // A private folder, in which no other user can have put a file of this name.
     let folder = Folder::make("contest").map_err(|error| error.to_string())?;
     let file = folder.file("summary.json");

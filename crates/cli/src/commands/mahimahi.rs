@@ -48,8 +48,7 @@ pub(crate) struct Raw {
 impl Mahimahi {
     pub(crate) fn run(self) -> Result<(), Error> {
         let Mahimahi::Install(Install { folder }) = self;
-        let own = std::env::current_exe()
-            .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
+        let own = crate::host::program().map_err(Error::Message)?;
         let fail = |path: &std::path::Path, source| Error::Io { path: Some(path.into()), source };
         std::fs::create_dir_all(&folder).map_err(|source| fail(&folder, source))?;
         for name in NAMES {

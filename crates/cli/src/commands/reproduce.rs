@@ -260,7 +260,7 @@ impl Reproduce {
 
 /// Returns the means to run programs for claims about running systems.
 fn live() -> Result<Live, Error> {
-    let program = std::env::current_exe().map_err(|source| Error::Io { path: None, source })?;
+    let program = crate::host::program().map_err(Error::Message)?;
     Live::open(&program).map_err(Error::Message)
 }
 

@@ -70,11 +70,9 @@ fn joined(message: &str) -> String {
 
 /// Starts an emulator of this program around a program that ends at once.
 pub(super) fn emulator() -> (Verdict, String) {
-    let program = match std::env::current_exe() {
+    let program = match crate::host::program() {
         Ok(program) => program,
-        Err(error) => {
-            return (Verdict::Limited, format!("this program's file is not known: {error}"));
-        }
+        Err(problem) => return (Verdict::Limited, problem),
     };
     let mut command = Command::new(&program);
     command.args(["delay", "1ms", "-q", "--"]).arg(&program).arg("--version").env("NO_COLOR", "1");

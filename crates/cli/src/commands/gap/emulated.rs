@@ -74,8 +74,7 @@ pub(super) fn run(
     let folder = Folder::make("gap")?;
     let (json, counts, bytes) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("bytes"));
-    let own = std::env::current_exe()
-        .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
+    let own = crate::host::program().map_err(Error::Message)?;
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send".into()];
     command.extend(["--duration".into(), comparison.duration.to_string().into()]);
     command.extend(["--counts".into(), counts.clone().into()]);
@@ -125,8 +124,7 @@ pub(super) fn run_udp(
     let (json, counts, identity) =
         (folder.file("summary.json"), folder.file("counts.json"), folder.file("identity"));
     keys::make(&identity)?;
-    let own = std::env::current_exe()
-        .map_err(|error| Error::Message(format!("cannot find this program's file: {error}")))?;
+    let own = crate::host::program().map_err(Error::Message)?;
     let scheme = named(comparison)?.sender.to_string();
     let mut command: Vec<OsString> = vec![own.clone().into(), "traffic".into(), "send-udp".into()];
     command.push(scheme.clone().into());

@@ -7,6 +7,7 @@
 # dpkg-shlibdeps derives the dependencies from the program, so the package suits the release of
 # Debian or Ubuntu on which it is built.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 program=$1
 out=$2
@@ -61,7 +62,9 @@ fi
 mkdir -p "$doc/examples"
 cp -r scenarios examples/cluster "$doc/examples/"
 cp -r docs "$doc/"
-find "$doc" -type d -exec chmod 755 {} + && find "$doc/docs" -type f -exec chmod 644 {} +
+find "$doc/docs" -type f -exec chmod 644 {} +
+# A checkout made with another umask may have files that only its owner reads.
+chmod -R u=rwX,go=rX "$root"
 
 # dpkg-shlibdeps must run inside a source package.
 mkdir "$tree/debian"

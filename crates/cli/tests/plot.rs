@@ -40,7 +40,9 @@ fn figures_of_a_comparison_are_made_again_from_its_folder() {
     let out = folder.path("out");
     done(&[&QUICK[..], &["-q", "-o", &out]].concat());
     let result = format!("{out}/compare.json");
-    assert_eq!(done(&["plot", &result, "--list"]), "tradeoff\nseries\n");
+    for result in [&result, &out] {
+        assert_eq!(done(&["plot", result, "--list"]), "tradeoff\nseries\n");
+    }
     let svg = folder.path("series.svg");
     let series = ["plot", &result, "--figure", "series", "-o", &svg];
     let look = ["--width", "3.5in", "--font-size", "7", "--font", "Times"];
@@ -72,6 +74,12 @@ fn figures_of_a_comparison_are_made_again_from_its_folder() {
     let bytes = std::fs::read(&pdf).expect("a PDF file");
     assert!(bytes.starts_with(b"%PDF-"));
     assert!(String::from_utf8_lossy(&bytes).contains("/MediaBox [0 0 252 141.73"), "the size");
+    let empty = folder.path("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    fails(
+        &["plot", &empty, "--list"],
+        &["no compare.json or run.json is in this folder", "-o DIR"],
+    );
     // Without the series beside it, the JSON has only the other figures.
     let alone = folder.write("alone.json", &std::fs::read(&result).expect("JSON"));
     assert_eq!(done(&["plot", &alone, "--list"]), "tradeoff\n");

@@ -3,7 +3,7 @@
 mod saved;
 mod series_file;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_report::{Layout, NamedFigures, compare_figures, scenario_figures};
@@ -16,11 +16,13 @@ pub(crate) use series_file::FILE as SERIES_FILE;
 
 /// Largest file of a result in bytes.
 const LARGEST: u64 = 1 << 30;
+/// Results in the folders of `compare -o` and `run -o`.
+const IN_FOLDERS: [&str; 2] = ["compare.json", "run.json"];
 
 /// Make a figure of a saved result: PDF, SVG or PNG
 ///
-/// The result is the JSON of `paceline compare` or `paceline run`: printed with --json, or in the folder of -o. Nothing
-/// is simulated again.
+/// The result is the JSON that `paceline compare` or `paceline run` prints with --json, or the folder that they write with
+/// -o. Nothing is simulated again.
 #[derive(Args)]
 #[command(after_help = "\
 Figures of `compare`: sweep, with several RTTs or buffers; tradeoff; bars, with several traces;
@@ -29,11 +31,11 @@ Figures of `run`: link NAME, for each link; tradeoff; flows; state NAME, inner v
 
 Examples:
   paceline compare -o results
-  paceline plot results/compare.json -o tradeoff.pdf --width 3.5in
-  paceline plot results/compare.json --figure series -o series.svg --font 'Times New Roman'
+  paceline plot results -o tradeoff.pdf --width 3.5in
+  paceline plot results --figure series -o series.svg --font 'Times New Roman'
   paceline plot results/compare.json --list")]
 pub(crate) struct Plot {
-    /// The result, as JSON
+    /// The result: a JSON file, or a folder with compare.json or run.json
     result: PathBuf,
     /// The figure's file: its name ends with .pdf, .svg or .png
     #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
@@ -56,15 +58,16 @@ impl Plot {
         if let Some(path) = &self.output {
             self.look.check(path)?;
         }
-        let name = self.result.display().to_string();
-        let bytes = output::read(&self.result, LARGEST).map_err(|error| match error {
-            Error::Usage(text) if !self.result.exists() => {
+        let result = in_folder(&self.result)?;
+        let name = result.display().to_string();
+        let bytes = output::read(&result, LARGEST).map_err(|error| match error {
+            Error::Usage(text) if !result.exists() => {
                 let result = "`paceline compare -o results` writes a result, results/compare.json";
                 Error::Usage(format!("{text}; {result}"))
             }
             error => error,
         })?;
-        let saved = saved::read(&bytes, &self.result)
+        let saved = saved::read(&bytes, &result)
             .map_err(|problem| Error::Usage(format!("{name}: {problem}")))?;
         let figures = figures(&saved, &self.look.layout()?);
         let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
@@ -90,6 +93,28 @@ impl Plot {
             Some(path) => self.look.write(figure, &saved::made(&bytes), path, self.quiet),
             None => Ok(()),
         }
+    }
+}
+
+/// Returns the file of the result: `path` itself, or the result that the folder at `path` has.
+fn in_folder(path: &Path) -> Result<PathBuf, Error> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let found: Vec<PathBuf> =
+        IN_FOLDERS.iter().map(|name| path.join(name)).filter(|file| file.is_file()).collect();
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(Error::Usage(format!(
+            "{}: no {} is in this folder; `paceline compare -o DIR` and `paceline run FILE -o DIR` write one",
+            path.display(),
+            IN_FOLDERS.join(" or ")
+        ))),
+        _ => Err(Error::Usage(format!(
+            "{}: {} are in this folder; name one of these files",
+            path.display(),
+            IN_FOLDERS.join(" and ")
+        ))),
     }
 }
 

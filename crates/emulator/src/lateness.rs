@@ -76,7 +76,7 @@ impl Lateness {
         self.counts.iter().skip(bucket(bound.as_nanos()) + 1).sum()
     }
 
-    /// Returns true if the values that exceed `bound` are more than 1 %, and are either more than [`FEW`] or, of at least
+    /// Returns true if the values that exceed `bound` are more than 1 %, and are either more than `FEW` or, of at least
     /// two, more than half. One pause of the machine delays a handful of packets: in a run of 20 packets these are more
     /// than 1 % and say nothing about the machine, unless most packets are late.
     pub fn exceeds(&self, bound: Span) -> bool {

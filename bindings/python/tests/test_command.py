@@ -55,7 +55,7 @@ def test_the_package_has_the_command(tmp_path):
     if checks["an emulator started once"]["verdict"] == "ok":
         done = subprocess.run([command, "delay", "1ms", "-q", "--", "sh", "-c", "exit 7"])
         assert done.returncode == 7
-    # Without a program, such a command says what is missing.
+    # `bench` starts `paceline` as another process. If no such file is found, the error names the remedy.
     script = "import sys; sys.executable = '/none/python3'; from paceline.__main__ import main; sys.exit(main(['bench', 'a']))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={"PATH": "/none"})
     assert done.returncode == 1 and "there is no such program here" in done.stderr, done.stderr

@@ -8,7 +8,8 @@ import { FLOWS, type FlowSetting } from "./state";
 /** What a button sets, in chapters.json: the setting, flows that are on, and their additional RTTs. */
 type Steps = Omit<SettingChange, "flows"> & { on?: Record<string, string>; extra?: Record<string, number> };
 
-type Part = string | { say: string; set: Steps } | { figure: string };
+/** Text, a button, a measured figure, or a link to another view of the page. */
+type Part = string | { say: string; set: Steps } | { figure: string } | { see: string; at: string };
 
 /** Returns the change of the setting with all flows: those that are not named are off. */
 function changeOf({ on, extra, ...rest }: Steps): SettingChange {
@@ -41,6 +42,7 @@ export class Story {
     const paragraphs = (chapter.text as Part[][]).map((parts) => element("p", {}, ...parts.map((part) => {
       if (typeof part === "string") return part;
       if ("figure" in part) return element("b", {}, part.figure);
+      if ("see" in part) return element("a", { href: `#${part.at}` }, part.see);
       sofar = { ...sofar, ...part.set };
       const steps = sofar;
       return element("button", {

@@ -174,12 +174,15 @@ default-scheme: setup
 page-load: build
 	PACELINE=$(PROGRAM) examples/page-load/run.sh
 
-## Builds the page with the simulator in WebAssembly, as static files: target/site. Needs Node.js
-## 20.19 and Rust's target wasm32-unknown-unknown; `paceline serve` serves it.
+## Builds the site as static files, target/site: the page with the simulator in WebAssembly, the book, evaluations, and the
+## interfaces of the Rust crates and the Python package. Needs Node.js 20.19 and Rust's target wasm32-unknown-unknown; without
+## mdbook there is no book. `paceline serve` serves it.
 site: setup
 	site/build.sh web $(TARGET)/site
 	site/evaluations.sh $(TARGET)/site
 	site/book.sh $(TARGET)/site/book || [ $$? = 3 ]
+	site/api.sh $(TARGET)/site/api
+	site/links.sh $(TARGET)/site
 	node site/compress.mjs $(TARGET)/site
 
 ## Builds the npm package `paceline` (site/npm/README.md): target/npm/paceline-VERSION.tgz.

@@ -56,6 +56,9 @@ site=${CARGO_TARGET_DIR:-target}/site
 if [ -e "$site/index.html" ]; then
   mkdir -p "$root/usr/share/paceline"
   cp -r "$site" "$root/usr/share/paceline/site"
+  # The interfaces are for those who write programs, and as large as all else.
+  rm -rf "$root/usr/share/paceline/site/api"
+  sed -i '/href="api\/index.html"/d' "$root/usr/share/paceline/site/index.html"
   # The server sends to this computer only; compressed forms of the files would double the package.
   find "$root/usr/share/paceline/site" \( -name '*.br' -o -name '*.gz' \) -delete
 fi

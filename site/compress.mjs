@@ -1,8 +1,8 @@
 // Writes brotli and gzip forms beside the files of a built page: node compress.mjs FOLDER [fast]. `paceline serve`
-// sends them to browsers that accept them. Prints what the first view loads.
+// sends them to browsers that accept them. The interfaces of crates and package stay as they are. Prints what the first view loads.
 
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -17,7 +17,9 @@ const TEXTS = /\.(html|js|css|wasm|json|svg|md|txt)$/;
 
 const paths = readdirSync(folder, { recursive: true }).map((path) => join(folder, path)).filter((path) => statSync(path).isFile());
 for (const path of paths) if (/\.(br|gz)$/.test(path)) rmSync(path);
-const work = paths.filter((path) => TEXTS.test(path) && statSync(path).size >= SHORTEST);
+// The interfaces have thousands of pages, each of which is read seldom.
+const interfaces = join(folder, "api") + sep;
+const work = paths.filter((path) => TEXTS.test(path) && !path.startsWith(interfaces) && statSync(path).size >= SHORTEST);
 
 async function compress(path) {
   const bytes = readFileSync(path);

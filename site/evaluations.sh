@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the report of `paceline evaluate` for several schemes beside the page: site/evaluations.sh PAGE. PAGE is the
-# folder of the page, whose first screen then has a link. Takes a minute of processor time once the program is built.
+# folder of the page. Takes a minute of processor time once the program is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 page=$(cd "$1" && pwd)
@@ -11,6 +11,4 @@ out=$page/evaluations
 "$program" evaluate abc cubic bbr3 remy --quick --runs 5 --quiet --output "$out" >/dev/null
 # Finished runs are of use only to an evaluation that goes on.
 rm -rf "$out/runs"
-grep -q 'href="evaluations/' "$page/index.html" ||
-  sed -i 's#\(<a id="tab-documents"[^>]*>Documents</a>\)#\1 <a href="evaluations/index.html">Evaluations</a>#' "$page/index.html"
 echo "wrote $out/index.html"

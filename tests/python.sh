@@ -3,7 +3,7 @@
 # and tests it; `wheel` leaves one wheel in target/wheels; `wheel-test` installs this wheel into a
 # fresh virtual environment and runs the quick-start notebook; `wheels` leaves wheels for all Linux
 # distributions since 2014 (manylinux2014), for x86-64 and ARM, in target/wheels: zig links them with
-# glibc 2.17. Packages come from the Python Package Index, with the versions in
+# glibc 2.17; `docs FOLDER` writes the package's interface as pages. Packages come from the Python Package Index, with the versions in
 # bindings/python/requirements-test.txt, into target/python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -100,6 +100,18 @@ fresh() {
     "$OLDPWD/$package/examples/quick-start.ipynb")
 }
 
+# Writes the pages of the package that is installed in the tests' environment; builds and installs it if it is not. Fails if
+# pdoc warns.
+pages() {
+  "$environment/bin/python" -c 'import paceline' 2>/dev/null || {
+    rm -rf "$target/python/wheels"
+    build dev "$target/python/wheels"
+    install "$environment" "$target/python/wheels"
+  }
+  "$environment/bin/pip" install -q --disable-pip-version-check -r $package/requirements-docs.txt
+  "$environment/bin/python" -W error::UserWarning -m pdoc --no-show-source -o "$1" paceline paceline.cluster paceline.gym
+}
+
 needs="python3 (3.10 or newer) with venv, and the packages of $package/requirements-test.txt"
 prepare || {
   [ "${1:-test}" = test ] && skip "$needs are not to be had"
@@ -125,11 +137,14 @@ wheels)
   build_portable release "$target/wheels"
   ls "$target"/wheels/*.whl
   ;;
+docs)
+  pages "${2:?a folder}"
+  ;;
 wheel-test)
   fresh "$target/wheels"
   ;;
 *)
-  echo "usage: $0 test|wheel|wheel-test|wheels" >&2
+  echo "usage: $0 test|wheel|wheel-test|wheels|docs FOLDER" >&2
   exit 2
   ;;
 esac

@@ -32,6 +32,7 @@ case $book in
 3) printf 'mdbook\ttests/site.sh\tthere is no mdbook: the pages of the book were not checked\n' >>"$skips" ;;
 *) exit 1 ;;
 esac
+site/links.sh "$built"
 node site/compress.mjs "$built" fast
 PACELINE_NPM=$(site/npm.sh "$target/npm-test")
 export PACELINE_NPM

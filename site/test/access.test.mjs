@@ -100,6 +100,10 @@ test("pages of the book", { skip: !existsSync(book) && "the book was not built" 
     const context = await newContext({ colorScheme });
     const page = await context.newPage();
     page.setDefaultTimeout(patience.timeout);
+    // site/links.sh has put the book beside the tabs of the page.
+    await page.goto(serverAddress());
+    await page.locator("nav a", { hasText: "Book" }).click();
+    await page.waitForURL("**/book/index.html");
     for (const path of pages) {
       await page.goto(`${serverAddress()}book/${path}`);
       await page.locator("main :is(h1, h2)").first().waitFor();

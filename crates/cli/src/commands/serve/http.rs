@@ -213,9 +213,9 @@ const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'un
     worker-src blob:; sandbox allow-scripts; frame-ancestors 'self'; base-uri 'none'; \
     form-action 'none'";
 
-/// Folders whose pages have scripts of their own in them: mdBook's, which choose the theme, and those
-/// of reports.
-const SCRIPTED: [&str; 2] = ["/book/", "/evaluations/"];
+/// Folders whose pages have scripts of their own in them: mdBook's, which choose the theme, those of reports, and those
+/// of rustdoc and pdoc.
+const SCRIPTED: [&str; 3] = ["/book/", "/evaluations/", "/api/"];
 const SCRIPTED_POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -309,6 +309,7 @@ mod tests {
     fn only_pages_of_the_book_and_reports_have_scripts_in_them() {
         let allowed = |path: &str| policy(path).contains("script-src 'self' 'unsafe-inline'");
         assert!(allowed("/book/page.html") && allowed("/evaluations/index.html"));
+        assert!(allowed("/api/rust/paceline_cc/index.html"));
         assert!(!allowed("/") && !allowed("/index.html") && !allowed("/assets/book/x.js"));
         assert!(policy(SANDBOX).contains("sandbox allow-scripts"));
     }

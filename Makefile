@@ -8,7 +8,7 @@ SKIPS = $(TARGET)/skipped.tsv
 FEATURES = $$(.ci/features)
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
-.PHONY: demo test site npm book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist lint style rustdoc digests docs docs-check api setup setup-tests build clean
+.PHONY: demo test site npm book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist archive lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
 # With the page of `paceline serve`, if `make site` has built it.
 build: export PACELINE_PAGE = $(TARGET)/site/paceline.html
@@ -67,6 +67,13 @@ dist: build
 	@mkdir -p $(DIST)
 	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
+	@packaging/checksums.sh $(DIST)
+
+## Builds the program for all Linux distributions since 2014 into an archive in target/dist, without the programs of `paceline
+## kernel`. zig, which pip installs, links it. MACHINE=aarch64 builds for another machine.
+archive: export PACELINE_PAGE = $(TARGET)/site/paceline.html
+archive: setup
+	packaging/archive.sh $(DIST)
 	@packaging/checksums.sh $(DIST)
 
 ## Builds an image of Dask workers, with the program, Python and the wheel, in target/dist: docs/python.md.

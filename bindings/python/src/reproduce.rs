@@ -82,7 +82,7 @@ pub(crate) fn list_claims() -> PyResult<PyTable> {
 
 /// Measures claims.
 #[pyfunction]
-#[pyo3(signature = (*, ids, quick, traces, tables, runs, seed, output, threads))]
+#[pyo3(signature = (*, ids, quick, traces, tables, runs, causes, seed, output, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn measure_claims(
     py: Python<'_>,
@@ -91,6 +91,7 @@ pub(crate) fn measure_claims(
     traces: Option<PathBuf>,
     tables: Option<PathBuf>,
     runs: Option<u32>,
+    causes: bool,
     seed: u64,
     output: Option<PathBuf>,
     threads: usize,
@@ -102,7 +103,8 @@ pub(crate) fn measure_claims(
         }
     }
     let traces = traces.map(Recordings::Folder);
-    let setting = Setting { quick, traces, tables, seed, live: None };
+    let causes = causes || !ids.is_empty();
+    let setting = Setting { quick, traces, tables, seed, live: None, causes };
     let store = match &output {
         Some(folder) => {
             let runs = Setting::runs(folder);

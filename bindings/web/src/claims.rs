@@ -55,7 +55,7 @@ impl DroppedTraces {
     /// shortened unless `full`.
     fn setting(&self, full: bool) -> Setting {
         let traces = (!self.0.is_empty()).then(|| Recordings::Loaded(self.0.clone()));
-        Setting { quick: !full, traces, tables: None, seed: 1, live: None }
+        Setting { quick: !full, traces, tables: None, seed: 1, live: None, causes: true }
     }
 }
 

@@ -38,7 +38,7 @@ pub struct ExperimentCost {
     pub tasks: usize,
     /// Processor seconds.
     pub cpu_s: f64,
-    /// Those of tasks that run once: they show causes, and no check reads them.
+    /// Those of tasks that run once: no bound in force reads them.
     pub cause_cpu_s: f64,
 }
 

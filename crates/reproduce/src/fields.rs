@@ -16,6 +16,8 @@ pub struct ReproduceFields<'a> {
     summary: String,
     synthetic: bool,
     quick: bool,
+    /// Whether runs were made that only show causes.
+    causes: bool,
     runs: u32,
     claims: &'a [ClaimResult],
     /// Measures of each experiment, by name.
@@ -35,6 +37,7 @@ impl ReproduceFields<'_> {
             summary: done.summary(),
             synthetic: done.synthetic,
             quick: done.quick,
+            causes: done.causes,
             runs: done.runs,
             claims: &done.claims,
             sweeps: done.sweeps().collect(),

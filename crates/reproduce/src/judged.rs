@@ -265,6 +265,13 @@ impl ClaimResult {
         )
     }
 
+    /// Leaves out what shows the cause and was not measured: values, and sweeps that are not among the
+    /// findings.
+    pub(crate) fn leave_out_unmeasured(&mut self, findings: &Findings) {
+        self.shown.retain(|(_, value)| *value != number(f64::NAN));
+        self.sweeps.retain(|name| findings.sweeps.iter().any(|sweep| sweep.name == *name));
+    }
+
     /// True if it holds both as stated in advance and with later changes.
     pub fn holds(&self) -> bool {
         self.verdict.holds() && self.stated_verdict.holds()

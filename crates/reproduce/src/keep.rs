@@ -12,8 +12,8 @@ use crate::run::{RUNS, Reproduction};
 /// one without an earlier file.
 ///
 /// # Errors
-/// The figures are not such as the tree keeps: shortened runs, synthetic traces, another number of
-/// runs, a task that failed, a claim that was not measured. Or the file cannot be read or written.
+/// The figures are not such as the tree keeps: shortened runs, synthetic traces, no runs that show
+/// causes, another number of runs, a task that failed, a claim that was not measured. Or the file cannot be read or written.
 pub fn keep(file: &Path, done: &Reproduction, command: &str) -> Result<(), String> {
     check(done)?;
     let named = |error: std::io::Error| format!("{}: {error}", file.display());
@@ -31,6 +31,9 @@ fn check(done: &Reproduction) -> Result<(), String> {
     let why = |problem: String| Err(format!("no figures were kept: {problem}"));
     if done.quick || done.synthetic {
         return why("they are of shortened runs or of synthetic traces".into());
+    }
+    if !done.causes {
+        return why("the runs that show causes were not made".into());
     }
     if done.runs != RUNS {
         return why(format!("they are of {} runs, not of {RUNS}", done.runs));
@@ -186,6 +189,7 @@ mod tests {
         };
         refused(|new| new.quick = true, "shortened runs");
         refused(|new| new.synthetic = true, "synthetic traces");
+        refused(|new| new.causes = false, "that show causes");
         refused(|new| new.runs = 1, "of 1 runs, not of 8");
         refused(|new| new.failures.push(("t".into(), "broken".into())), "t failed: broken");
         refused(|new| new.claims[0].missing.push("f".into()), "--tables");

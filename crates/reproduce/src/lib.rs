@@ -9,7 +9,8 @@
 //! mostly simulations, and derives *findings* from their records: named measures, to which checks
 //! refer, figures, and *sweeps* of settings that a paper leaves open. Tasks run in parallel. Their
 //! results are kept on disk by digest, so that a run that was stopped continues where it was; equal
-//! tasks run once. A claim is reproduced if all of its checks hold, partly if some do. A claim
+//! tasks run once. Tasks that only show causes are planned where [`Setting::causes`] asks for them. A
+//! claim is reproduced if all of its checks hold, partly if some do. A claim
 //! about recorded traces is never called reproduced on synthetic ones, and no claim is in shortened
 //! runs.
 

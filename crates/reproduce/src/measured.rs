@@ -165,6 +165,7 @@ pub fn recorded(claims: Vec<Claim>, text: &str) -> Result<RecordedReproduction, 
         runs,
         synthetic: false,
         quick: false,
+        causes: true,
         costs: Costs::default(),
     };
     Ok(RecordedReproduction { command, reproduction, claims, sweeps })

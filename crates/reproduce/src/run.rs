@@ -33,6 +33,8 @@ pub struct Reproduction {
     pub synthetic: bool,
     /// Whether runs were shorter and fewer than the papers'.
     pub quick: bool,
+    /// Whether runs were made that only show causes.
+    pub causes: bool,
     /// Processor time, by experiment.
     pub costs: Costs,
 }
@@ -236,10 +238,13 @@ pub fn reproduce(
     };
     let nothing = Findings::default();
     let judged = claims.iter().map(|claim| {
-        match experiments.iter().position(|(one, _)| one.name == claim.experiment) {
-            Some(at) => judge(claim, &experiments[at].1, &further[at], limits),
-            None => judge(claim, &nothing, &[], limits),
+        let at = experiments.iter().position(|(one, _)| one.name == claim.experiment);
+        let found = at.map_or(&nothing, |at| &experiments[at].1);
+        let mut judged = judge(claim, found, at.map_or(&[], |at| further[at].as_slice()), limits);
+        if !setting.causes {
+            judged.leave_out_unmeasured(found);
         }
+        judged
     });
     Ok(Reproduction {
         claims: judged.collect(),
@@ -250,6 +255,7 @@ pub fn reproduce(
         runs: runs.max(1),
         synthetic: limits.synthetic,
         quick: limits.quick,
+        causes: setting.causes,
         costs,
     })
 }
@@ -274,7 +280,8 @@ pub(crate) mod tests {
 
     #[test]
     fn results_that_cannot_be_kept_are_shown_all_the_same() {
-        let setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
+        let setting =
+            Setting { quick: true, traces: None, tables: None, seed: 1, live: None, causes: true };
         let mut claims = crate::claims().expect("built in");
         claims.retain(|claim| claim.id == "X01");
         let folder = std::env::temp_dir().join(format!("paceline-unkept-{}", std::process::id()));

@@ -22,6 +22,8 @@ pub struct Setting {
     /// Permission to run programs in real time; with `None`, claims about running systems are not
     /// measured.
     pub live: Option<Live>,
+    /// Whether to make the runs, too, that only show causes: no check reads them.
+    pub causes: bool,
 }
 
 /// Source of the recorded traces, each under its name among Mahimahi's.

@@ -1,5 +1,5 @@
-//! No check in force reads the result of a task that runs once: such results only show causes and
-//! charts. Evaluates made-up records, and simulates nothing.
+//! No check in force reads the result of a task that runs once, and no bound at all one that is planned
+//! for causes only. Evaluates made-up records, and simulates nothing.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -112,7 +112,8 @@ fn results(tasks: &[Task], is_made: impl Fn(&Task) -> bool) -> Results {
 
 #[test]
 fn no_check_in_force_reads_what_runs_once() {
-    let setting = Setting { quick: false, traces: None, tables: None, seed: 1, live: None };
+    let setting =
+        Setting { quick: false, traces: None, tables: None, seed: 1, live: None, causes: true };
     let claims = claims().expect("the built-in claims");
     let (mut once, mut measured) = (0, 0);
     for experiment in EXPERIMENTS.iter().filter(|experiment| !experiment.name.ends_with("-live")) {
@@ -139,4 +140,32 @@ fn no_check_in_force_reads_what_runs_once() {
     }
     // Most measures are made of simulations; others come from computations, which are left out here.
     assert!(once > 300 && measured > 400, "{once} tasks run once, {measured} measures");
+}
+
+/// Without the runs for causes, each bound reads the same figures, those stated first included.
+#[test]
+fn no_bound_reads_what_runs_for_causes() {
+    let claims = claims().expect("the built-in claims");
+    let (mut left_out, mut measured) = (0, 0);
+    for experiment in EXPERIMENTS.iter().filter(|experiment| !experiment.name.ends_with("-live")) {
+        let [(all, every), (without, fewer)] = [true, false].map(|causes| {
+            let setting =
+                Setting { quick: false, traces: None, tables: None, seed: 1, live: None, causes };
+            let tasks = (experiment.plan)(&setting).expect(experiment.name);
+            let found = (experiment.find)(&setting, &results(&tasks, |_| true));
+            (found.expect(experiment.name).measures, tasks.len())
+        });
+        left_out += every - fewer;
+        for claim in claims.iter().filter(|claim| claim.experiment == experiment.name) {
+            let bounds =
+                claim.checks.iter().flat_map(|check| check.now.iter().chain([&check.stated]));
+            for measure in bounds.flat_map(Expectation::measures) {
+                let [one, other] = [&all, &without].map(|found| found.get(measure).copied());
+                let is_finite = one.is_some_and(f64::is_finite);
+                measured += usize::from(is_finite);
+                assert!(one == other || !is_finite, "{}: {measure}: {one:?}, {other:?}", claim.id);
+            }
+        }
+    }
+    assert!(left_out > 300 && measured > 400, "{left_out} tasks, {measured} measures");
 }

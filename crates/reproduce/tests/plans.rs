@@ -6,7 +6,8 @@ use paceline_sim::Simulation;
 
 #[test]
 fn every_planned_scenario_builds() {
-    let setting = Setting { quick: false, traces: None, tables: None, seed: 1, live: None };
+    let setting =
+        Setting { quick: false, traces: None, tables: None, seed: 1, live: None, causes: true };
     let mut built = 0;
     for experiment in EXPERIMENTS {
         let tasks = (experiment.plan)(&setting).expect(experiment.name);

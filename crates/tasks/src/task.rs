@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use paceline_sim::Names;
-use paceline_sim::scenario::Scenario;
+use paceline_sim::scenario::{Capacity, Scenario};
 
 use crate::record::Record;
 use crate::repeat::scenario_of_run;
@@ -28,6 +28,19 @@ pub struct Task {
     /// Selects the series of the record by their names; `None` keeps all.
     is_series_kept: Option<fn(&str) -> bool>,
     work: Work,
+}
+
+/// Rate of a link in Mbit/s up to which a second of traffic takes about as long to simulate as on any
+/// other link; beyond, its packets decide.
+const ORDINARY_MBPS: f64 = 100.0;
+
+/// Returns the rate of the fastest link of constant rate, in Mbit/s.
+fn fastest_link_mbps(scenario: &Scenario) -> f64 {
+    let constant = |capacity: &Capacity| match capacity {
+        Capacity::Constant(rate) => rate.as_mbps(),
+        _ => 0.0,
+    };
+    scenario.links.iter().map(|link| constant(&link.capacity)).fold(0.0, f64::max)
 }
 
 /// The work of a task.
@@ -99,10 +112,10 @@ impl Task {
         let mut key = String::from(if self_inflicted { "self-inflicted;" } else { "" });
         let mut plain = scenario.clone();
         for link in &mut plain.links {
-            if let paceline_sim::scenario::Capacity::Trace { trace, .. } = &link.capacity {
+            if let Capacity::Trace { trace, .. } = &link.capacity {
                 // The trace's content goes into the key as a hash.
                 let _ = write!(key, "{}:{:016x};", link.name, hash_entries(trace.opportunities()));
-                link.capacity = paceline_sim::scenario::Capacity::Constant(paceline_cc::Rate::ZERO);
+                link.capacity = Capacity::Constant(paceline_cc::Rate::ZERO);
             }
         }
         let _ = write!(key, "{plain:?}");
@@ -116,6 +129,7 @@ impl Task {
         }
         let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
         let cost = scenario.duration.as_secs_f64() * (1.0 + f64::from(flows) / 8.0);
+        let cost = cost * (fastest_link_mbps(&scenario) / ORDINARY_MBPS).max(1.0);
         let scenario = Arc::new(scenario);
         let simulation = Simulation { scenario, names, self_inflicted, run: (1, 0) };
         Task::new(name, key, cost, Work::Simulation(simulation))

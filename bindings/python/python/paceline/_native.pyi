@@ -388,6 +388,7 @@ def measure_claims(
     traces: str | None,
     tables: str | None,
     runs: int | None,
+    causes: bool,
     seed: int,
     output: str | None,
     threads: int,

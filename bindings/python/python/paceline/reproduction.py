@@ -79,6 +79,7 @@ def reproduce(
     traces: _Path | None = None,
     tables: _Path | None = None,
     runs: int | None = None,
+    causes: bool = False,
     seed: int = 1,
     output: _Path | None = None,
     threads: int = 0,
@@ -93,6 +94,7 @@ def reproduce(
         tables: The folder of published tables of rules for claims about Remy.
         runs: How often to run what the checks read, each time with other seeds and starts; without
             it 8, and 1 with ``quick``.
+        causes: Also make the runs that only show why a claim fails. With ``ids`` they are made in any case.
         seed: The seed of all random numbers.
         output: A folder for finished runs, from which a reproduction that was stopped
             continues.
@@ -109,6 +111,7 @@ def reproduce(
         traces=path(traces),
         tables=path(tables),
         runs=None if runs is None else _units.whole("runs", runs),
+        causes=causes,
         seed=_units.whole("seed", seed),
         output=path(output),
         threads=_units.threads(threads),

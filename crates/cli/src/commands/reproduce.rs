@@ -62,6 +62,10 @@ pub(crate) struct Reproduce {
     /// without medians [default: 8, with --quick 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["list", "scenarios"], help_heading = "Runs")]
     runs: Option<u32>,
+    /// Also make the runs that only show why a claim fails; no check reads them. With ids or --keep they
+    /// are made in any case
+    #[arg(long, conflicts_with_all = ["list", "scenarios"], help_heading = "Runs")]
+    causes: bool,
     /// The seed of all random numbers
     #[arg(long, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
@@ -158,6 +162,10 @@ impl Reproduce {
             tables: self.tables.clone(),
             seed: self.seed,
             live: self.live.then(live).transpose()?,
+            causes: self.causes
+                || !self.ids.is_empty()
+                || self.keep.is_some()
+                || self.scenarios.is_some(),
         };
         if let Some(folder) = &self.scenarios {
             let written = write_scenarios(&chosen, &setting, folder)?;
@@ -245,6 +253,7 @@ impl Reproduce {
             ("seed", self.seed.to_string()),
             ("lengths", if self.quick { "shortened (--quick)" } else { "full" }.to_string()),
             ("runs", done.runs.to_string()),
+            ("runs that only show causes", if done.causes { "made" } else { "left out" }.into()),
             ("tasks", done.tasks.to_string()),
             ("took", format!("{seconds:.0} s")),
         ];
@@ -342,7 +351,7 @@ fn table(done: &Reproduction) -> String {
 
 /// Returns the processor time of the experiments as a table.
 fn costs(costs: &Costs) -> String {
-    let mut grid = Grid::numbers(&["experiment", "tasks", "CPU s", "for causes only"]);
+    let mut grid = Grid::numbers(&["experiment", "tasks", "CPU s", "of runs made once"]);
     let seconds = |seconds: f64| format!("{seconds:.1}");
     for cost in &costs.experiments {
         let [all, causes] = [cost.cpu_s, cost.cause_cpu_s].map(seconds);

@@ -41,7 +41,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     for text in ["abc", WITHOUT] {
         tasks.push(Task::scenario(format!("come and go: {text}"), come_and_go(text, PHASE)?));
     }
-    tasks.extend(abc_fairness::plan(setting)?.into_iter().map(Task::once));
+    if setting.causes {
+        tasks.extend(abc_fairness::plan(setting)?.into_iter().map(Task::once));
+    }
     tasks.push(Task::scenario("two bottlenecks", with_series(two_bottlenecks()?, 100)));
     tasks.push(Task::scenario("slower link rises", with_series(slower_link_rises()?, 100)));
     for phase in PHASES {
@@ -132,7 +134,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.figure(&format!("fair {key}"), panel("Goodput (Mbit/s)", series), caption);
     }
-    abc_fairness::find(setting, results, &mut findings);
+    if setting.causes {
+        abc_fairness::find(setting, results, &mut findings);
+    }
     let rising = results.get("slower link rises");
     bottlenecks(results.get("two bottlenecks"), rising, &mut findings);
     for phase in PHASES {

@@ -108,6 +108,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
                 tasks.push(Task::scenario(name, comparison.scenario()).once());
             }
         }
+        if !setting.causes {
+            continue;
+        }
         for (_, text) in VERUS_R.iter().filter(|(_, text)| *text != "verus") {
             let length = if setting.quick { QUICK_LENGTH } else { all[at & !1].trace.period() };
             let scenario = c2tcp_emulation(text, &cellular, acks, length)?.scenario();
@@ -120,7 +123,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(name, hosted(&comparison, "vegas")).once());
         }
     }
-    tasks.extend(verus_starts::plan(setting)?.into_iter().map(Task::once));
+    if setting.causes {
+        tasks.extend(verus_starts::plan(setting)?.into_iter().map(Task::once));
+    }
     for (short, scheme) in MINUTE {
         let (down, up) = (setting.verizon_down()?, setting.verizon_up()?);
         let length = Span::from_secs(60);
@@ -177,9 +182,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("endless.{short}/c2tcp.{part}"), ratio);
         }
     }
-    verus_by_r(&traces, results, &mut findings);
-    verus_starts::find(results, &mut findings);
-    vegas_by_alpha(&traces, results, &mut findings);
+    if setting.causes {
+        verus_by_r(&traces, results, &mut findings);
+        verus_starts::find(results, &mut findings);
+        vegas_by_alpha(&traces, results, &mut findings);
+    }
     per_network(&traces, &views, &mut findings);
 
     let palette = Palette::new(SCHEMES.iter().map(|(short, _)| *short));

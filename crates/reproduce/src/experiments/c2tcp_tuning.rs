@@ -41,6 +41,11 @@ const SCHEMES: [(&str, &str); 6] = [
 /// acknowledgements meet a queue.
 const UNSETTLED: [(&str, bool); 2] = [("c2tcp.unsettled", true), ("c2tcp.unsettled.free", false)];
 
+/// Returns the rows of [`UNSETTLED`], which only show a cause.
+fn unsettled(setting: &Setting) -> &'static [(&'static str, bool)] {
+    if setting.causes { &UNSETTLED } else { &[] }
+}
+
 /// Returns AT&T's downlink and uplink.
 fn links(setting: &Setting) -> Result<[Cellular; 2], String> {
     let mut all = setting.c2tcp_traces()?.into_iter().skip(4);
@@ -88,11 +93,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(task(lossy(short, loss), scheme, &both, loss, length)?);
         }
     }
-    for (name, queued) in UNSETTLED {
+    for (name, queued) in unsettled(setting) {
         for loss in [0.0, 0.003] {
             let mut scenario =
                 c2tcp_emulation("c2tcp[variant=ifip2018,settle=0s]", &both[0], &both[1], length)?;
-            if !queued {
+            if !*queued {
                 scenario.reverse = None;
             }
             let mut scenario = scenario.scenario();
@@ -167,7 +172,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let fastest = each("throughput").into_iter().fold(f64::NEG_INFINITY, f64::max);
     findings.measure("target.lowest/codel", lowest / codel.number(delay));
     findings.measure("target.fastest/codel", fastest / codel.number(throughput));
-    for (name, _) in UNSETTLED {
+    for (name, _) in unsettled(setting) {
         let goodput = |loss| results.get(&lossy(name, loss)).number("all.goodput");
         findings.measure(format!("{name}.kept.0.3"), goodput(0.003) / goodput(0.0));
     }

@@ -65,9 +65,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             tasks.push(Task::scenario(on(short, &cellular.name), comparison.scenario()));
         }
     }
-    let shown = cellular_sweeps::plan(setting, length, QUICK.0)?.into_iter();
-    let shown = shown.chain(cellular_starts::plan(setting, length, QUICK.0)?);
-    tasks.extend(shown.map(Task::once));
+    if setting.causes {
+        let shown = cellular_sweeps::plan(setting, length, QUICK.0)?.into_iter();
+        let shown = shown.chain(cellular_starts::plan(setting, length, QUICK.0)?);
+        tasks.extend(shown.map(Task::once));
+    }
     Ok(tasks)
 }
 
@@ -140,8 +142,10 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         "Utilisation and 95th-percentile queueing delay on each trace.",
     );
     findings.table("summary", summary_table(&views, &palette), "All runs.");
-    cellular_sweeps::find(setting, results, QUICK.0, &mut findings)?;
-    cellular_starts::find(setting, results, QUICK.0, &mut findings)?;
+    if setting.causes {
+        cellular_sweeps::find(setting, results, QUICK.0, &mut findings)?;
+        cellular_starts::find(setting, results, QUICK.0, &mut findings)?;
+    }
     Ok(findings)
 }
 

@@ -266,7 +266,8 @@ mod tests {
 
     #[test]
     fn limited_flows_do_not_write_at_once() {
-        let setting = Setting { quick: true, traces: None, tables: None, seed: 1, live: None };
+        let setting =
+            Setting { quick: true, traces: None, tables: None, seed: 1, live: None, causes: true };
         let down = setting.verizon_down().expect("a trace");
         for (backlogged, flows) in [(true, 2), (false, 1)] {
             let scenario = limited_scenario(&down, Span::from_secs(1), backlogged).expect("one");

@@ -140,6 +140,9 @@ fn first_windows(setting: &Setting) -> Runs {
 
 fn plan_dumbbell(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = plan(setting, &dumbbell(setting))?;
+    if !setting.causes {
+        return Ok(tasks);
+    }
     for first in FIRST {
         for (short, text) in &DESIGNED[..4] {
             let name = format!("{short} from {first}");
@@ -218,6 +221,9 @@ fn sweep_kept(setting: &Setting, results: &Results, findings: &mut Findings) {
 
 fn find_dumbbell(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = find(setting, results, &dumbbell(setting))?;
+    if !setting.causes {
+        return Ok(findings);
+    }
     let runs = first_windows(setting);
     let remy = findings.get("d0.1.throughput");
     let row = |(short, text): &(&str, &str)| {

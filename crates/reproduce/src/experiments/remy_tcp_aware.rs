@@ -125,7 +125,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let aware = tables(setting, &TABLES);
     let mut tasks = mixed(setting)?.tasks_of(&aware)?;
     tasks.extend(alone(setting).tasks_of(&and_designed(aware, &[("newreno", NEWRENO)]))?);
-    for other in OTHER {
+    for other in OTHER.into_iter().filter(|_| setting.causes) {
         let swept = swept(setting, other)?.tasks_of(&tables(setting, &TABLES))?;
         tasks.extend(swept.into_iter().map(Task::once));
     }
@@ -180,7 +180,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             findings.measure(format!("{way}.aware/naive.{part}"), aware / naive);
         }
     }
-    sweep(setting, results, &mut findings)?;
+    if setting.causes {
+        sweep(setting, results, &mut findings)?;
+    }
     diversity(setting, results, &mut findings)?;
     Ok(findings)
 }

@@ -118,7 +118,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         // The recordings come in pairs, one for each direction.
         for (short, text) in SCHEMES {
             let scenario = emulation((short, text), &cellular, &all[at ^ 1], setting)?;
-            if HOSTED.contains(&short) {
+            if setting.causes && HOSTED.contains(&short) {
                 for (size, bytes) in HOSTS.into_iter().filter(|(_, bytes)| *bytes != SOCKET) {
                     let mut scenario = scenario.clone();
                     scenario.flows[0].receive_window = Some(bytes);
@@ -186,7 +186,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     }
     compare(&of, &mut findings);
     table(&traces, &of, &mut findings);
-    hosts(&traces, results, &mut findings);
+    if setting.causes {
+        hosts(&traces, results, &mut findings);
+    }
     over_time(results, &mut findings);
     gaps(&traces[0], &mut findings);
     exhibits(&traces, results, &mut findings);

@@ -84,7 +84,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             }
         }
     }
-    tasks.extend(wifi_sweeps::plan(setting)?.into_iter().map(Task::once));
+    if setting.causes {
+        tasks.extend(wifi_sweeps::plan(setting)?.into_iter().map(Task::once));
+    }
     Ok(tasks)
 }
 
@@ -139,7 +141,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     ];
     let columns = columns.map(|(head, hint)| (head.to_string(), hint.to_string())).to_vec();
     findings.table("all", Table { columns, rows }, "Means over all runs.");
-    wifi_sweeps::find(setting, results, &mut findings);
+    if setting.causes {
+        wifi_sweeps::find(setting, results, &mut findings);
+    }
     Ok(findings)
 }
 

@@ -108,7 +108,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
                 tasks.push(Task::scenario(format!("twelve {name} {apart} {number}"), scenario));
             }
         }
-        if number == 0 {
+        if number == 0 && setting.causes {
             for (way, scale) in WAYS.iter().flat_map(|way| [(way, 1), (way, 20)]) {
                 let load = WirelessLoad { uploads: *way == "both", ..mix };
                 let scenario = dynamic(WITH_SACK, scale, load, seed)?;
@@ -132,7 +132,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
 }
 
 fn many(setting: &Setting) -> u64 {
-    if setting.quick { SEEDS } else { MANY }
+    if setting.quick || !setting.causes { SEEDS } else { MANY }
 }
 
 /// Shares of short flows.
@@ -214,8 +214,10 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         })
     });
     findings.measure("xcpb.ratio.exchanged", mean(ratios).exp());
-    twelve_often(many(setting), results, &mut findings);
-    for way in WAYS {
+    if setting.causes {
+        twelve_often(many(setting), results, &mut findings);
+    }
+    for way in WAYS.iter().filter(|_| setting.causes) {
         for scale in [1, 20] {
             let carried = throughput(results.get(&format!("{WITH_SACK} {way} {scale}")));
             findings.measure(

@@ -36,6 +36,25 @@ const SCHEMES: [(&str, &str); 6] = [
     ("verus", "verus"),
 ];
 
+/// Losses at which checks read a scheme, beside the run without loss.
+const READ: [(&str, &[f64]); 6] = [
+    ("c2tcp", &[0.003, 0.01]),
+    ("bbr", &[0.003, 0.02]),
+    ("vegas", &[0.003]),
+    ("cubic", &[0.003, 0.01]),
+    ("sprout", &[0.02]),
+    ("verus", &[0.02]),
+];
+
+fn is_read(scheme: &str, loss: f64) -> bool {
+    loss == 0.0 || READ.iter().any(|(short, losses)| *short == scheme && losses.contains(&loss))
+}
+
+/// Returns the losses of a scheme's runs: with those that only show causes, all.
+fn losses(setting: &Setting, scheme: &str) -> impl Iterator<Item = f64> {
+    LOSSES.into_iter().filter(move |loss| setting.causes || is_read(scheme, *loss))
+}
+
 /// C2TCP without the kernel's second in which RTTs are ignored, with acknowledgements over the
 /// uplink, and with acknowledgements that meet no queue. Names of measures, and whether
 /// acknowledgements meet a queue.
@@ -89,8 +108,9 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     }
     tasks.push(task("codel".into(), CODEL_30, &both, 0.0, length)?);
     for (short, scheme) in SCHEMES {
-        for loss in LOSSES {
-            tasks.push(task(lossy(short, loss), scheme, &both, loss, length)?);
+        for loss in losses(setting, short) {
+            let task = task(lossy(short, loss), scheme, &both, loss, length)?;
+            tasks.push(if is_read(short, loss) { task } else { task.once() });
         }
     }
     for (name, queued) in unsettled(setting) {
@@ -181,7 +201,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     for (scheme, _) in SCHEMES {
         let clean = results.get(&lossy(scheme, 0.0)).number("all.goodput");
         let mut row = vec![Cell::text(scheme)];
-        for loss in LOSSES {
+        for loss in losses(setting, scheme) {
             let record = results.get(&lossy(scheme, loss));
             let kept = record.number("all.goodput") / clean;
             let late = record.number("link.link.delay.mean");
@@ -190,6 +210,9 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
             row.push(Cell::number(kept, 2));
         }
         rows.push(row);
+    }
+    if !setting.causes {
+        return Ok(findings);
     }
     let heads = std::iter::once("scheme".to_string())
         .chain(LOSSES.iter().map(|loss| format!("{} %", 100.0 * loss)));

@@ -4,7 +4,9 @@ use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_flow::Amount;
 use paceline_path::BufferSize;
 use paceline_report::{BarPanel, Bars, Cell, Palette, Table};
-use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario};
+use paceline_sim::scenario::{
+    Arrivals, Capacity, FlowSpec, LinkSpec, Record as Recording, Scenario,
+};
 
 use super::Experiment;
 use super::common::{JITTER, mean, scheme};
@@ -89,6 +91,8 @@ fn scenario(
 ) -> Result<Scenario, String> {
     let mut scenario = Scenario::new(name);
     scenario.duration = Span::from_secs(40);
+    // Throughputs are read, and nothing of single packets.
+    scenario.record = Recording::Counters;
     scenario.seed = setting.seed + run;
     let mut link = LinkSpec::new("link", Capacity::Constant(Rate::from_mbps(LINK_MBPS)));
     link.queue = Spec::parse(queue).map_err(|error| error.to_string())?.into();

@@ -71,8 +71,10 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
             // In Remy's simulator hosts have no processing times, and flows start exactly on time.
             let scenario = departure(&text, time, Span::ZERO, setting)?;
             tasks.push(Task::scenario(leaving(&short, time), scenario));
-            let scenario = departure(&text, time, HOST_JITTER, setting)?;
-            tasks.push(Task::scenario(jittery(&short, time), scenario));
+            if setting.causes {
+                let scenario = departure(&text, time, HOST_JITTER, setting)?;
+                tasks.push(Task::scenario(jittery(&short, time), scenario).once());
+            }
             tasks.push(Task::scenario(joining(&short, time), arrival(&text, time, setting)?));
         }
     }
@@ -165,11 +167,13 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         };
         findings.measure(format!("{short}.before"), over(before));
         findings.measure(format!("{short}.after"), over(after));
-        let with_jitter = (0..DEPARTURES).map(|time| {
-            let (goodput, bin) = staying(results.get(&jittery(&short, time)), time);
-            after(&goodput, bin)
-        });
-        findings.measure(format!("{short}.after.jitter"), mean(with_jitter));
+        if setting.causes {
+            let with_jitter = (0..DEPARTURES).map(|time| {
+                let (goodput, bin) = staying(results.get(&jittery(&short, time)), time);
+                after(&goodput, bin)
+            });
+            findings.measure(format!("{short}.after.jitter"), mean(with_jitter));
+        }
         let joins = |figure: fn(&[f64], usize) -> f64| {
             mean((0..DEPARTURES).map(|time| {
                 let (share, bin) = joined_share(results.get(&joining(&short, time)), time);

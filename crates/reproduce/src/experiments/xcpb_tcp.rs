@@ -31,6 +31,8 @@ const SEEDS: u64 = 3;
 /// Number of runs with twelve NewReno downloads, which show how far three seeds deviate from many.
 const MANY: u64 = 30;
 const SCALES: [u32; 3] = [1, 5, 20];
+/// The one of [`SCALES`] that only shows a cause.
+const SHOWN_SCALE: u32 = 5;
 const SCHEMES: [&str; 2] = ["newreno", "xcpb"];
 /// NewReno with selective acknowledgements, which the paper's does not have.
 const WITH_SACK: &str = "with-sack";
@@ -84,11 +86,12 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         for name in SCHEMES {
             for way in WAYS {
                 let load = WirelessLoad { uploads: way == "both", ..mix };
-                for scale in SCALES {
+                for scale in scales(setting) {
                     if scale == 1 || number == 0 {
                         let scenario = dynamic(name, scale, load, seed)?;
                         let task = format!("{name} {way} {scale} {number}");
-                        tasks.push(Task::scenario(task, scenario));
+                        let task = Task::scenario(task, scenario);
+                        tasks.push(if scale == SHOWN_SCALE { task.once() } else { task });
                     }
                 }
                 let near = WirelessLoad { rtt_ms: 80, ..load };
@@ -115,10 +118,11 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
                 tasks.push(Task::scenario(format!("{WITH_SACK} {way} {scale}"), scenario).once());
             }
         }
-        for short in SHARES {
+        for short in shares(setting) {
             let load = WirelessLoad { short: Some(short), rtt_ms: 80, ..mix };
             let scenario = dynamic("xcpb", 1, load, seed)?;
-            tasks.push(Task::scenario(format!("mice {short} {number}"), scenario));
+            let task = Task::scenario(format!("mice {short} {number}"), scenario);
+            tasks.push(if short == SHOWN_SHARE { task.once() } else { task });
         }
     }
     for number in SEEDS..many(setting) {
@@ -137,6 +141,16 @@ fn many(setting: &Setting) -> u64 {
 
 /// Shares of short flows.
 const SHARES: [f64; 3] = [0.0, 0.5, 1.0];
+/// The one of [`SHARES`] that no check reads.
+const SHOWN_SHARE: f64 = 0.5;
+
+fn scales(setting: &Setting) -> impl Iterator<Item = u32> {
+    SCALES.into_iter().filter(|scale| setting.causes || *scale != SHOWN_SCALE)
+}
+
+fn shares(setting: &Setting) -> impl Iterator<Item = f64> {
+    SHARES.into_iter().filter(|share| setting.causes || *share != SHOWN_SHARE)
+}
 
 fn throughput(record: &Record) -> f64 {
     COUNTED * record.number("all.goodput")
@@ -172,7 +186,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     };
     for name in SCHEMES {
         for way in WAYS {
-            for scale in SCALES {
+            for scale in scales(setting) {
                 let task = format!("{name} {way} {scale}");
                 let carried = match scale {
                     1 => over_seeds(&task, &throughput),
@@ -231,7 +245,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     findings.measure("offered.ratio", mean(offered));
     let ratio = findings.get("newreno.both.1.per_scale") / findings.get("xcpb.both.1.per_scale");
     findings.measure("newreno/xcpb.both.1", ratio);
-    for short in SHARES {
+    for short in shares(setting) {
         let carried = over_seeds(&format!("mice {short}"), &throughput);
         findings.measure(format!("mice.xcpb.{short}.utilization"), carried / capacity);
     }

@@ -143,11 +143,9 @@ pub(crate) fn plan(
 pub const RUNS: u32 = 8;
 
 /// Experiments with fewer runs than others, because one takes long: their names, and how many.
-const FEWER_RUNS: [(&str, usize); 3] = [
-    // A run has 250 simulations of 40 s, each with its own seed.
+const FEWER_RUNS: [(&str, usize); 2] = [
+    // A run has 230 simulations of 40 s, each with its own seed.
     ("coexistence", 2),
-    // A run has three seeds, and 120 flows over media that are up to 20 times as fast.
-    ("xcpb-tcp", 3),
     // A run has 64 senders at 10 Gbit/s.
     ("remy-data-centre", 3),
 ];

@@ -203,34 +203,37 @@ fn video_adapts_to_schemes_without_a_target() {
     }
 }
 
-/// A frame counts as delivered only if all of its packets arrive. GCC does not retransmit lost
-/// packets, so those frames are lost; a scheme that retransmits delivers them late. The picture
-/// stands still from a lost frame on until a key frame comes, for which the receiver asks.
+/// A frame counts as delivered only if all of its packets arrive. GCC sends lost packets again if the receiver asks for
+/// them. If it asks for none, those frames are lost, and the picture stands still until a key frame comes, for which
+/// the receiver asks.
 #[test]
 fn lost_packets_cost_frames_unless_they_are_sent_again() {
-    let frames = |scheme: &str, key_gap: Span| {
+    let frames = |scheme: &str, requests: u32, key_gap: Span| {
         let mut scenario = scenario(mbps(6.0), 250, 40, 0);
         let mut flow = video(scheme);
         flow.data.impairments.loss = Loss::Bernoulli(0.01);
         if let Workload::Video(video) = &mut flow.workload {
-            video.key_gap = key_gap;
+            (video.requests, video.key_gap) = (requests, key_gap);
         }
         scenario.flows.push(flow);
         run(&scenario).expect("runs").flows[0].frames.expect("a video")
     };
     // Between two and nine packets per frame.
-    let gcc = frames("gcc[initial_rate=2Mbps]", Span::ZERO);
-    let lost = gcc.made - gcc.delivered;
-    assert!((0.01..0.1).contains(&(lost as f64 / gcc.made as f64)), "{gcc:?}");
-    let again = frames("gcc[initial_rate=2Mbps,reliable=true]", Span::ZERO);
-    // All except those that are still under way at the end.
-    assert!(again.made - again.delivered <= 10, "{again:?}");
-    assert!(again.delay_ms.p99 > gcc.delay_ms.p99 + 50.0, "{again:?} {gcc:?}");
-    let asked = frames("gcc[initial_rate=2Mbps]", Span::from_millis(300));
-    let frozen = [again.frozen, asked.frozen, gcc.frozen];
-    assert!(frozen[0] < 0.25 && frozen[1] < 0.7 && frozen[2] > 0.9, "{frozen:?}");
-    assert_eq!((again.dropped, gcc.dropped), (0, 0), "no key frame, so none is given up");
-    assert!(asked.dropped > asked.made - asked.delivered && asked.freezes > 10, "{asked:?}");
+    for scheme in ["gcc[initial_rate=2Mbps]", "nada", "scream"] {
+        let lossy = frames(scheme, 0, Span::ZERO);
+        let lost = lossy.made - lossy.delivered;
+        assert!((0.01..0.1).contains(&(lost as f64 / lossy.made as f64)), "{scheme}: {lossy:?}");
+        // Repaired by request, and as by TCP. All arrive except those that are still under way at the end.
+        let asked = frames(scheme, 10, Span::ZERO);
+        assert!(asked.made - asked.delivered <= 10, "{scheme}: {asked:?}");
+        assert!(asked.delay_ms.p99 > lossy.delay_ms.p99 + 50.0, "{scheme}: {asked:?} {lossy:?}");
+        assert!(asked.frozen < 0.25 && lossy.frozen > 0.9, "{scheme}: {asked:?} {lossy:?}");
+        let keys = frames(scheme, 0, Span::from_millis(300));
+        assert!(asked.frozen < keys.frozen && keys.frozen < 0.7, "{scheme}: {asked:?} {keys:?}");
+        // No key frame, so none is given up.
+        assert_eq!((asked.dropped, lossy.dropped), (asked.skipped, lossy.skipped));
+        assert!(keys.dropped > keys.made - keys.delivered && keys.freezes > 10, "{keys:?}");
+    }
 }
 
 /// A fall of the rate fills the queue beyond the congestion window. If the last packets before the encoder leaves
@@ -254,10 +257,11 @@ fn a_call_goes_on_after_all_packets_in_flight_are_lost() {
         video = { max = "2Mbps" }
     "#;
     let scenario = parse("call", text, None).expect("a scenario");
-    for seed in 1..=20 {
+    for seed in 1..=40 {
         let outcome = run(&scenario.clone().with(|scenario| scenario.seed = seed)).expect("runs");
         let rate = outcome.flows[0].goodput_mbps;
-        assert!(rate > 0.3, "seed {seed}: {rate} Mbit/s from 10 s after the link's return on");
+        // It was 0.3 for 20 seeds while lost packets were not sent again: three of 40 calls were below 0.5.
+        assert!(rate > 0.5, "seed {seed}: {rate} Mbit/s from 10 s after the link's return on");
     }
 }
 

@@ -7,6 +7,7 @@ use paceline_cc::{Ack, Fate, Signals, Time};
 use super::entry::{Detail, Entry};
 use super::ledger::{Ledger, PlainRun};
 use super::rate::RateSampler;
+use super::requests::{Requests, drop_repair};
 use super::{Account, Repair};
 
 /// The packets that an acknowledgement newly acknowledges.
@@ -62,6 +63,7 @@ struct Notes<'a> {
     probe: u64,
     rates: &'a mut RateSampler,
     repairs: &'a mut VecDeque<Repair>,
+    requests: Option<&'a mut Requests>,
     /// Collects the segments of which another copy may still be in flight.
     copied: &'a mut Vec<u64>,
     /// Collects the packets' fates, if the controller needs them.
@@ -106,6 +108,9 @@ impl Notes<'_> {
             }
             self.rates.on_acked(self.now, entry, detail);
         }
+        if let Some(requests) = &mut self.requests {
+            requests.on_arrival(entry.segment, self.repairs);
+        }
         if self.acked.newest.is_none_or(|(largest, _)| number > largest) {
             self.acked.newest = Some((number, entry.sent));
             self.acked.newest_repeats = entry.repeats();
@@ -123,11 +128,13 @@ impl Account {
     /// packets summed up before.
     #[inline(always)]
     fn notes(&mut self, now: Time, acked: Acked) -> (&mut Ledger, Notes<'_>) {
-        let Account { ledger, rates, fates, config, recovery, repairs, copied, timers, .. } = self;
+        let Account { ledger, rates, fates, config, recovery, .. } = self;
+        let Account { repairs, requests, copied, timers, .. } = self;
         let fates = config.signals.contains(Signals::FATES).then_some(fates);
         let episode = recovery.episode();
         let probe = timers.probe;
-        let notes = Notes { now, episode, probe, rates, repairs, copied, fates, acked };
+        let requests = requests.as_deref_mut();
+        let notes = Notes { now, episode, probe, rates, repairs, requests, copied, fates, acked };
         (ledger, notes)
     }
 
@@ -244,15 +251,4 @@ impl Account {
 #[inline]
 pub(super) fn fate(number: u64, entry: &Entry, detail: Option<&Detail>, lost: bool) -> Fate {
     Fate::new(number, entry.size, entry.sent, detail.map_or(0, |detail| detail.tag), lost)
-}
-
-/// Drops the queued repair of `segment`, which arrived after it had been declared lost. Returns
-/// false if it has been retransmitted already.
-#[cold]
-fn drop_repair(repairs: &mut VecDeque<Repair>, segment: u64) -> bool {
-    let found = repairs.binary_search_by_key(&segment, |repair| repair.segment);
-    if let Ok(at) = found {
-        repairs.remove(at);
-    }
-    found.is_ok()
 }

@@ -14,6 +14,9 @@ pub struct AccountConfig {
     pub mss: u32,
     /// True if lost data is retransmitted, as in TCP; false for datagrams.
     pub reliable: bool,
+    /// How many times the receiver asks for a lost datagram, an RTT apart (RTCP's NACK); 0 if it asks for none. A
+    /// stream sends lost data again itself.
+    pub requests: u32,
     /// How the receiver reports congestion marks.
     pub ecn: EcnFeedback,
     /// Bounds of the retransmission timeout.
@@ -35,6 +38,7 @@ impl AccountConfig {
         AccountConfig {
             mss,
             reliable: true,
+            requests: 0,
             ecn: EcnFeedback::Accurate,
             rto: RtoBounds::LINUX,
             signals: Signals::NONE,

@@ -24,11 +24,13 @@ pub enum Expired<'a> {
 }
 
 impl Account {
-    /// Handles one deadline that has passed. Call it until it returns [`Expired::Nothing`].
+    /// Handles one deadline that has passed. Call it until it returns [`Expired::Nothing`]. Repairs may be due
+    /// afterwards that the receiver has asked for: [`Account::next_repair`].
     pub fn on_deadline(&mut self, now: Time) -> Expired<'_> {
         if self.is_quiet_until(now + Span::from_nanos(1)) {
             return Expired::Nothing;
         }
+        self.hear_requests(now);
         if self.timers.loss <= now {
             let prior = self.in_flight();
             self.fates.clear();
@@ -124,17 +126,21 @@ impl Account {
         self.fates.clear();
         let mut losses = Losses::default();
         let (cumulative, copy) = (self.cumulative, self.probe_copy());
-        let Account { ledger, repairs, fates, config, loss_log, .. } = self;
+        let Account { ledger, repairs, requests, fates, config, loss_log, .. } = self;
         ledger.lose_all(|number, entry, detail| {
             losses.note(number, entry);
             loss_log.note(number, entry, LossTrigger::Timeout);
             note_loss(config, cumulative, copy, repairs, number, entry);
+            if let Some(requests) = requests {
+                requests.on_lost(number, entry);
+            }
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));
             }
         });
         self.note_lost_segment(&losses);
         self.stats.lost += u64::from(losses.packets);
+        self.hear_requests(now);
         losses
     }
 }

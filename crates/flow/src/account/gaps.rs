@@ -65,7 +65,9 @@ impl Account {
             // packets that the ledger has forgotten.
             self.stats.late += self.undo_losses();
             let ledger = &self.ledger;
-            self.repairs.retain(|repair| !ledger.is_open(repair.number));
+            if self.config.reliable {
+                self.repairs.retain(|repair| !ledger.is_open(repair.number));
+            }
             self.timers.loss = self.ledger.next_loss(self.loss_rule());
         } else if was_repairing && !self.recovery.is_repairing() {
             self.rack.on_repaired();
@@ -101,9 +103,9 @@ impl Account {
         Some((number, segment))
     }
 
-    /// Notes the end of the segments that were declared lost.
+    /// Notes the end of the segments that were declared lost, if the receiver asks for none of them.
     pub(super) fn note_lost_segment(&mut self, losses: &Losses) {
-        if losses.smallest_segment.is_some() {
+        if losses.smallest_segment.is_some() && self.requests.is_none() {
             self.lost_end = self.lost_end.max(losses.largest_segment + 1);
         }
     }
@@ -113,7 +115,7 @@ impl Account {
     pub(super) fn detect_losses(&mut self, now: Time) -> Losses {
         let mut losses = Losses::default();
         let (rule, cumulative, copy) = (self.loss_rule(), self.cumulative, self.probe_copy());
-        let Account { ledger, repairs, fates, config, loss_log, undone, .. } = self;
+        let Account { ledger, repairs, requests, fates, config, loss_log, undone, .. } = self;
         ledger.forget(|segment| {
             repairs.binary_search_by_key(&segment, |repair| repair.segment).is_ok()
         });
@@ -132,6 +134,9 @@ impl Account {
                 undone.on_copy_lost(entry.segment);
             }
             note_loss(config, cumulative, copy, repairs, number, entry);
+            if let Some(requests) = requests {
+                requests.on_lost(number, entry);
+            }
             if config.signals.contains(Signals::FATES) {
                 fates.push(fate(number, entry, detail, true));
             }
@@ -139,6 +144,7 @@ impl Account {
         self.timers.loss = self.expiry(now, self.timers.loss);
         self.note_lost_segment(&losses);
         self.stats.lost += u64::from(losses.packets);
+        self.hear_requests(now);
         losses
     }
 }
@@ -179,18 +185,21 @@ pub(super) fn note_loss(
     }
     let is_data = entry.segment != NO_SEGMENT;
     if config.reliable && is_data && entry.segment >= cumulative {
-        let repair = Repair { number, segment: entry.segment, size: entry.size };
-        // RFC 6298 §5.4: the earliest data is retransmitted first, also if its repair was lost.
-        match repairs.back() {
-            Some(last) if last.segment >= repair.segment => {
-                match repairs.binary_search_by_key(&repair.segment, |other| other.segment) {
-                    // Another copy of the segment was lost before: a probe, or the packet that it
-                    // repeated.
-                    Ok(at) => repairs[at] = repair,
-                    Err(at) => repairs.insert(at, repair),
-                }
+        queue_repair(repairs, Repair { number, segment: entry.segment, size: entry.size });
+    }
+}
+
+/// Queues a repair. RFC 6298 §5.4: the earliest data is retransmitted first, also if its repair was lost.
+pub(super) fn queue_repair(repairs: &mut VecDeque<Repair>, repair: Repair) {
+    match repairs.back() {
+        Some(last) if last.segment >= repair.segment => {
+            match repairs.binary_search_by_key(&repair.segment, |other| other.segment) {
+                // Another copy of the segment was lost before: a probe, or the packet that it
+                // repeated.
+                Ok(at) => repairs[at] = repair,
+                Err(at) => repairs.insert(at, repair),
             }
-            _ => repairs.push_back(repair),
         }
+        _ => repairs.push_back(repair),
     }
 }

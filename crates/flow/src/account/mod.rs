@@ -15,6 +15,7 @@ mod progress;
 mod rack;
 mod rate;
 mod recovery;
+mod requests;
 mod rtt;
 mod runs;
 mod ticks;
@@ -44,6 +45,7 @@ use self::progress::{Losses, Progress, Reduction};
 use self::rack::Rack;
 use self::rate::RateSampler;
 use self::recovery::Recovery;
+use self::requests::Requests;
 use self::timers::Timers;
 use self::undone::UndoneRepairs;
 use self::window_use::WindowUse;
@@ -97,6 +99,7 @@ pub struct Account {
     marks: MarkCounter,
     timers: Timers,
     repairs: VecDeque<Repair>,
+    requests: Option<Box<Requests>>,
     undone: UndoneRepairs,
     /// Segments that have just arrived and of which another copy may be in flight.
     copied: Vec<u64>,
@@ -109,7 +112,7 @@ pub struct Account {
     cumulative: u64,
     /// The number of the newest packet with data.
     newest_data: u64,
-    /// One more than the largest segment that was declared lost; zero before the first loss.
+    /// See [`Account::lost_end`].
     lost_end: u64,
     /// End of the present round trip for the largest variation of the RTT: the round trip is over
     /// when all below is acknowledged. A segment, or a number if nothing is retransmitted.
@@ -142,6 +145,7 @@ impl Account {
             marks: MarkCounter::new(config.ecn),
             timers: Timers::new(),
             repairs: VecDeque::new(),
+            requests: Requests::new(config.requests),
             undone: UndoneRepairs::default(),
             copied: Vec::new(),
             fates: Vec::new(),
@@ -214,7 +218,8 @@ impl Account {
         self.undone.on_repair();
         if at == 0 { self.repairs.pop_front() } else { self.repairs.remove(at) }
     }
-    /// Returns one more than the largest segment that was declared lost; zero before the first loss.
+    /// Returns one more than the largest segment that was declared lost, or, where the receiver asks for lost packets,
+    /// that was given up; zero before the first.
     pub fn lost_end(&self) -> u64 {
         self.lost_end
     }
@@ -307,15 +312,16 @@ impl Account {
             self.next_segment = self.next_segment.max(segment + 1);
         }
         if retransmission {
-            self.on_resent(now, segment);
+            self.on_resent(now, number, segment);
         }
         number
     }
 
     /// Notes that the data of `segment` is retransmitted at `now`.
     #[cold]
-    fn on_resent(&mut self, now: Time, segment: u64) {
+    fn on_resent(&mut self, now: Time, number: u64, segment: u64) {
         self.stats.retransmits += 1;
+        self.note_requested(now, number, segment);
         if self.recovery.is_repairing() && segment == self.cumulative && self.config.linux {
             self.timers.restart(now, self.ledger.next());
             (self.timers.repaired, self.timers.repaired_segment) = (now, segment);
@@ -470,6 +476,7 @@ impl Account {
         losses: &Losses,
     ) -> Feedback<'_> {
         let Progress { prior, acked, advanced, rtt } = progress;
+        self.hear_requests(now);
         let marked = self.marks.newly_marked(ack);
         let news = losses.packets > 0 || marked > 0 || acked.late > 0;
         let congestion = if news || self.recovery.may_end(ack.largest, self.cumulative) {
@@ -569,6 +576,7 @@ impl Account {
             state.begin(segment);
         }
         self.repairs.clear();
+        self.requests = self.requests.as_ref().and_then(|requests| requests.anew());
         self.undone = UndoneRepairs::default();
         self.window_use = WindowUse::default();
         self.next_segment = segment;

@@ -92,7 +92,7 @@ impl Account {
     #[inline]
     pub fn deadline(&self) -> Time {
         let TailDeadlines { probe, timeout } = self.tail_deadlines();
-        self.timers.loss.min(probe).min(timeout)
+        self.timers.loss.min(probe).min(timeout).min(self.next_request())
     }
 
     /// Returns true if no deadline can lie before `time`. A cheap bound: false does not mean that
@@ -102,6 +102,7 @@ impl Account {
         let rto = self.rtt.rto();
         let soonest = rto.min(self.rtt.smoothed() * 2);
         self.timers.loss >= time
+            && self.next_request() >= time
             && self.timers.start + soonest >= time
             && self
                 .ledger

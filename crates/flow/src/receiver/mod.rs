@@ -31,7 +31,7 @@ pub struct ReceiverConfig {
     pub linux: bool,
     /// How it reports congestion marks to the sender.
     pub ecn: EcnFeedback,
-    /// True if the sender retransmits lost data; if false, the receiver does not wait for it.
+    /// True if the sender retransmits all lost data; if false, the receiver does not wait for it.
     pub reliable: bool,
     /// The receiver's half of the scheme, if it has one.
     pub reporter: Option<Box<dyn Reporter>>,
@@ -111,6 +111,8 @@ pub struct Receiver {
     config: ReceiverConfig,
     blocks: Blocks,
     reassembly: Reassembly,
+    /// The segments that have arrived of a flow that need not retransmit lost data: `reassembly` stays empty.
+    datagrams: Option<Box<Reassembly>>,
     stats: ReceiverStats,
     /// Number of packets that the delayed acknowledgement will cover.
     pending: u32,
@@ -136,6 +138,7 @@ impl Receiver {
         Receiver {
             blocks: Blocks::new(),
             reassembly: Reassembly::new(),
+            datagrams: (!config.reliable).then(|| Box::new(Reassembly::new())),
             stats: ReceiverStats::default(),
             pending: 0,
             due: Time::NEVER,
@@ -330,10 +333,11 @@ impl Stage for Receiver {
         let arrival = self.blocks.insert(data.number);
         let mut new = true;
         if data.segment != NO_SEGMENT {
-            // Without retransmissions, a segment arrives twice only if its number does.
-            new = match self.config.reliable {
-                true => self.reassembly.insert(data.segment),
-                false => arrival != Arrival::Duplicate,
+            new = match &mut self.datagrams {
+                None => self.reassembly.insert(data.segment),
+                Some(datagrams) => {
+                    arrival != Arrival::Duplicate && datagrams.insert_datagram(data.segment)
+                }
             };
             self.stats.goodput += if new { packet.size as u64 } else { 0 };
         }

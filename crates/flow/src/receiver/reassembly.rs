@@ -11,6 +11,10 @@ const MAX_AHEAD: u64 = 1 << 22;
 /// the previous connection, since they are never retransmitted.
 const CONNECTION: u64 = 1 << 40;
 
+/// How many segments back those are remembered that have arrived, where missing ones may never be sent again: those of
+/// 3 s at 60 Mbit/s.
+const REMEMBERED: u64 = 1 << 14;
+
 /// Returns the first segment of the connection after that of `segment`.
 pub(crate) fn next_connection(segment: u64) -> u64 {
     (segment / CONNECTION + 1) * CONNECTION
@@ -73,6 +77,18 @@ impl Reassembly {
         }
         true
     }
+
+    /// Does [`Reassembly::insert`] without waiting for missing segments for ever: segments that lie far back count as
+    /// arrived.
+    pub(crate) fn insert_datagram(&mut self, segment: u64) -> bool {
+        let first = segment.saturating_sub(REMEMBERED);
+        if first >= self.end {
+            (self.next, self.end) = (self.next.max(first), self.end.max(first));
+        } else if first > self.next {
+            self.next = self.seen.clear_run(first, self.end);
+        }
+        self.insert(segment)
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +112,28 @@ mod tests {
         }
         assert!(missing > 1000);
         assert!(!reassembly.insert(u64::MAX));
+    }
+
+    #[test]
+    fn datagrams_wait_for_a_while() {
+        let mut random = paceline_cc::Stream::new(3, "reassembly");
+        let mut datagrams = Reassembly::new();
+        let (mut set, mut newest) = (BTreeSet::new(), 0);
+        for round in 0..200_000 {
+            // Sometimes most of the window, or more than all of it, is skipped.
+            newest += match round % 10_000 {
+                9_999 => REMEMBERED + random.below(5),
+                5_000 => REMEMBERED - random.below(300),
+                _ => random.below(3),
+            };
+            let segment = newest - random.below(newest.min(REMEMBERED) + 1).min(random.below(200));
+            assert_eq!(datagrams.insert_datagram(segment), set.insert(segment), "{segment}");
+            assert!(datagrams.end - datagrams.next <= REMEMBERED + 1);
+        }
+        assert!(!datagrams.insert_datagram(newest - 2 * REMEMBERED));
+        assert!(
+            datagrams.insert_datagram(u64::MAX - 1) && !datagrams.insert_datagram(u64::MAX - 1)
+        );
     }
 
     #[test]

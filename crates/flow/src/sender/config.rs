@@ -92,6 +92,10 @@ impl SenderConfig {
     pub(super) fn account(&self, signals: Signals, probes: bool) -> AccountConfig {
         let mut config = AccountConfig::stream(self.setup.mss);
         config.reliable = self.reliable;
+        config.requests = match &self.workload {
+            Workload::Video(video) if !self.reliable => video.requests,
+            _ => 0,
+        };
         config.ecn = self.ecn;
         config.rto = self.rto;
         config.signals = signals;

@@ -44,6 +44,7 @@ impl Audio {
             noise: 0.0,
             key_every: 1,
             key_size: 1.0,
+            requests: 0,
             key_gap: Span::ZERO,
             small_below: Rate::ZERO,
             queue: LONGEST_WAIT,

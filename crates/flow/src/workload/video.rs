@@ -25,9 +25,12 @@ pub struct Video {
     pub key_every: u32,
     /// Size of a key frame as a multiple of the other frames' size.
     pub key_size: f64,
+    /// How many times the receiver asks for a lost packet, an RTT apart (RTCP's NACK), if the flow does not send lost
+    /// data again by itself; 0 if it asks for none.
+    pub requests: u32,
     /// Shortest time between a key frame and the next one that the receiver asks for (RTCP's PLI) because a
-    /// packet was lost that is not sent again; zero if it asks for none. Without another key frame, no frame
-    /// behind a lost packet can be shown.
+    /// packet was lost that is not sent again, or has not arrived for 3 s; zero if it asks for none. Without another
+    /// key frame, no frame behind a lost packet can be shown.
     pub key_gap: Span,
     /// If less than this is offered for 2 s, the picture gets smaller, and larger again if 1.5 times
     /// this is offered for 2 s. Each change of the picture's size begins with a key frame. Zero for
@@ -56,6 +59,8 @@ impl Default for Video {
             noise: 0.11,
             key_every: 0,
             key_size: 4.0,
+            // libwebrtc's `nack_requester.cc`, kMaxNackRetries.
+            requests: 10,
             // libwebrtc's `encoder_rtcp_feedback.cc`, kMinKeyframeSendIntervalMs.
             key_gap: Span::from_millis(300),
             small_below: Rate::from_bps(150_000),
@@ -123,7 +128,7 @@ pub(super) struct Encoder {
     until_key: u32,
     /// Index of the last key frame in `frames`.
     last_key: usize,
-    /// One more than the largest segment that was lost and is not sent again.
+    /// One more than the largest segment that was lost and is not sent again (any more).
     lost_end: u64,
     /// True while the picture is small, and since when the offered rate is beyond the bound for the
     /// other size.

@@ -28,7 +28,7 @@
 //! | `idle` | the application has nothing to send |
 //! | `window 10` | the controller's window is 10 packets from now on |
 //! | `ack 7-9 2-4` | an acknowledgement with these blocks arrives, the newest block first |
-//! | `timeout`, `probe`, `loss-timer` | a deadline is exactly now, and this is its result |
+//! | `timeout`, `probe`, `loss-timer`, `request` | a deadline is exactly now, and this is its result |
 //! | `reconnect 8` | a new connection begins, whose first segment is 8 |
 //! | `forget-repairs` | the queued repairs are dropped |
 //!
@@ -55,6 +55,7 @@ mod rack;
 mod rate;
 mod reconnect;
 mod reordering;
+mod requests;
 mod rtt;
 mod script;
 mod tail;

@@ -64,6 +64,7 @@ fn video() -> Workload {
         noise: 0.2,
         key_every: 300,
         small_below: Rate::ZERO,
+        requests: 0,
         key_gap: Span::ZERO,
         ..Video::default()
     })

@@ -169,7 +169,7 @@ paceline_cc::params! {
         min_feedback: Span = Span::from_millis(50), in ..=Span::from_secs(10), source "libwebrtc";
         /// Longest time between the receiver's reports, at least `min_feedback`; zero for a report per packet.
         max_feedback: Span = Span::from_millis(250), in ..=Span::from_secs(10), source "libwebrtc";
-        /// Whether lost data is sent again; real-time media usually is not.
+        /// Whether all lost data is sent again, as by TCP; without it, what the receiver of a video asks for.
         reliable: bool = false, source "ours";
     }
     variants {

@@ -131,7 +131,7 @@ paceline_cc::params! {
             source "ours; RFC 8698 §5.1.1: a long period";
         /// Whether packets are ECN-capable.
         ecn: bool = true, source "RFC 8698 §4.2";
-        /// Whether lost data is sent again; real-time media usually is not.
+        /// Whether all lost data is sent again, as by TCP; without it, what the receiver of a video asks for.
         reliable: bool = false, source "ours";
     }
 }

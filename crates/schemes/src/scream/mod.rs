@@ -150,7 +150,7 @@ paceline_cc::params! {
         /// Wait of data in the sender from which on frames are left out; zero for never.
         max_queue_age: Span = Span::from_millis(100), in ..=Span::from_secs(60),
             source "the authors' program, which drops the queue";
-        /// Whether lost data is sent again; real-time media usually is not.
+        /// Whether all lost data is sent again, as by TCP; without it, what the receiver of a video asks for.
         reliable: bool = false, source "ours";
     }
     variants {

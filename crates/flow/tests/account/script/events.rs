@@ -40,7 +40,7 @@ impl Script {
             "idle" => self.account.on_app_limited(),
             "window" => self.window = numbers(rest)?[0] * u64::from(SIZE),
             "ack" => self.ack(now, rest)?,
-            "timeout" | "probe" | "loss-timer" => self.expire(now, word)?,
+            "timeout" | "probe" | "loss-timer" | "request" => self.expire(now, word)?,
             "reconnect" => {
                 self.cumulative = numbers(rest)?[0];
                 self.arrived.clear();
@@ -123,7 +123,8 @@ impl Script {
     fn expire(&mut self, now: Time, word: &str) -> Result<(), String> {
         let told = |feedback: &Feedback<'_>| EventOutcome::new(feedback, &self.segments);
         let (told, brought) = match self.account.on_deadline(now) {
-            Expired::Nothing => (EventOutcome::default(), "nothing"),
+            // Neither a loss nor a probe: requests have arrived, or packets were given up.
+            Expired::Nothing => (EventOutcome::default(), "request"),
             Expired::Probe => (EventOutcome::default(), "probe"),
             Expired::Losses(feedback) => (told(&feedback)?, "loss-timer"),
             Expired::Timeout(feedback) => (told(&feedback)?, "timeout"),

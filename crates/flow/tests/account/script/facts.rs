@@ -130,6 +130,8 @@ impl Script {
             },
             // The packet whose data is retransmitted next.
             "repair" => account.next_repair().map_or("none".to_string(), |r| r.number.to_string()),
+            // One more than the largest segment that is not sent again.
+            "lost-end" => account.lost_end().to_string(),
             // Number of packets that may be in flight under proportional rate reduction.
             "allowed" => packets(account.window(self.window, true)),
             "cumulative" => account.cumulative().to_string(),

@@ -76,6 +76,11 @@ impl Script {
         self.with(|config| config.recovery = LossRecovery::Rfc9002)
     }
 
+    /// The receiver asks this many times for a lost packet.
+    pub(crate) fn requests(self, most: u32) -> Script {
+        self.with(|config| config.requests = most)
+    }
+
     /// Turns tail probes off.
     pub(crate) fn without_probes(self) -> Script {
         self.with(|config| config.probes = false)
@@ -101,7 +106,7 @@ impl Script {
         let (time, event) = event.trim().split_once(' ').ok_or("an event is missing")?;
         let now = Time::ZERO + millis(time)?;
         let (word, rest) = event.trim().split_once(' ').unwrap_or((event.trim(), ""));
-        let timer = matches!(word, "timeout" | "probe" | "loss-timer");
+        let timer = matches!(word, "timeout" | "probe" | "loss-timer" | "request");
         let deadline = self.account.deadline();
         // After an undo the deadline of a loss may have passed already.
         let unexpected = if timer { deadline > now } else { deadline < now };

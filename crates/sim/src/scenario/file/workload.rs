@@ -213,8 +213,11 @@ keys! {
     key_every: u32 => key_every;
     /// size of a key frame, in multiples of other frames
     key_size: f64, in within(1.0..=100.0, "write key_size = 4") => key_size;
-    /// shortest time from a key frame to one that the receiver asks for, because a packet was lost that is not
-    /// sent again; 0 for none on request
+    /// how many times the receiver asks for a lost packet, an RTT apart (NACK); 0 for none. Schemes that send lost
+    /// data again by themselves need no requests
+    requests: u32 => requests;
+    /// shortest time from a key frame to one that the receiver asks for (PLI), because a packet was lost that is not
+    /// sent again, or has not arrived for 3 s; 0 for none on request
     key_gap: Span => key_gap;
     /// below this rate for 2 s the picture gets smaller, above 1.5 times this larger again, each time with
     /// a key frame; 0 for one size

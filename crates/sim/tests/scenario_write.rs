@@ -185,7 +185,7 @@ on_off = { on_icsi = 16000, off = "200ms" }
 [[flow]]
 scheme = "gcc"
 path = ["steps"]
-video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", fall_lag = "300ms", noise = 0.1, key_every = 50, key_size = 3, requests = 3, key_gap = "1s", small_below = "90kbps", queue = "150ms", overshoot_window = "3s" }
+video = { fps = 25, min = "50kbps", max = "1Mbps", lag = "100ms", fall_lag = "300ms", noise = 0.1, key_every = 50, key_size = 3, requests = 3, key_gap = "1s", small_below = "90kbps", queue = "150ms", overshoot_window = "2s" }
 [[flow]]
 scheme = "gcc"
 path = ["steps"]

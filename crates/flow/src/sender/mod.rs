@@ -90,7 +90,9 @@ impl Sender {
         let connector = (config.handshake && config.reliable).then(|| Box::new(Connector::new()));
         let SenderConfig { workload, start, stop, .. } = config;
         let random = || constants.setup.random("workload");
-        let source = Source::new(workload, start, stop, random);
+        // Where not all lost data is sent again, frames have packets of their own, as in RTP; TCP has a stream of bytes.
+        let own_packets = !config.reliable;
+        let source = Source::new(workload, start, stop, own_packets, random);
         let mut sender = Sender {
             account,
             config: constants,
@@ -435,7 +437,7 @@ impl Sender {
         let repair = self.has_repair(self.source.ready()).then(|| self.account.take_repair());
         let sent = match repair.flatten() {
             Some(repair) => Sent::retransmission(repair),
-            None => self.take_new(size as u32),
+            None => self.take_new(self.source.packet_bytes(size) as u32),
         };
         self.emit(now, sent, place);
         true

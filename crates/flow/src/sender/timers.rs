@@ -106,7 +106,7 @@ impl Sender {
     fn probe(&mut self, now: Time, place: &mut Packet) {
         let ready = self.source.ready();
         let sent = if ready > 0 && self.is_taken() {
-            Some(self.take_new(ready.min(self.largest) as u32))
+            Some(self.take_new(self.source.packet_bytes(ready.min(self.largest)) as u32))
         } else if self.config.reliable {
             self.account.newest().map(Sent::retransmission)
         } else {

@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(audio.packet_bytes(), 130);
         let workload = Workload::Audio(audio);
         let random = || Stream::new(1, "workload");
-        let mut source = Source::new(workload, Time::ZERO, Time::from_secs(100), random);
+        let mut source = Source::new(workload, Time::ZERO, Time::from_secs(100), true, random);
         for index in 0..100u64 {
             assert_eq!(source.next(), Time::from_millis(20 * index));
             source.set_target(Rate::from_bps(1000 * index), 0.9);
@@ -87,7 +87,7 @@ mod tests {
             let random = || Stream::new(1, "workload");
             let bytes = u64::from(audio.packet_bytes());
             let mut source =
-                Source::new(Workload::Audio(audio), Time::ZERO, Time::from_secs(9), random);
+                Source::new(Workload::Audio(audio), Time::ZERO, Time::from_secs(9), true, random);
             source.update(Time::ZERO);
             assert_eq!(source.ready(), bytes, "{bps} bit/s");
         }

@@ -19,8 +19,8 @@ impl FrameSource {
     /// Creates the source of a workload; `None` if it is neither video nor audio.
     pub fn new(workload: &Workload, start: Time, stop: Time, random: Stream) -> Option<Self> {
         let (encoder, is_audio) = match workload {
-            Workload::Video(video) => (Encoder::new(video), false),
-            Workload::Audio(audio) => (Encoder::new(&audio.frames()), true),
+            Workload::Video(video) => (Encoder::new(video, false), false),
+            Workload::Audio(audio) => (Encoder::new(&audio.frames(), false), true),
             _ => return None,
         };
         let next = if start < stop { start } else { Time::NEVER };

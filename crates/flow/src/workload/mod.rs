@@ -150,16 +150,17 @@ pub(crate) struct Source {
 
 impl Source {
     /// Returns the application of `workload`. `random` makes the random stream for workloads that
-    /// draw amounts.
+    /// draw amounts. With `own_packets`, packets carry data of one frame of a video or of audio only.
     pub(crate) fn new(
         workload: Workload,
         start: Time,
         stop: Time,
+        own_packets: bool,
         random: impl FnOnce() -> Stream,
     ) -> Source {
         let encoder = match &workload {
-            Workload::Video(video) => Some(Box::new(Encoder::new(video))),
-            Workload::Audio(audio) => Some(Box::new(Encoder::new(&audio.frames()))),
+            Workload::Video(video) => Some(Box::new(Encoder::new(video, own_packets))),
+            Workload::Audio(audio) => Some(Box::new(Encoder::new(&audio.frames(), own_packets))),
             _ => None,
         };
         let draws = encoder.is_some() || matches!(workload, Workload::OnOff { .. });
@@ -341,6 +342,15 @@ impl Source {
         self.started = at;
     }
 
+    /// Returns the bytes of new data that the next packet takes, at most `largest`, which is above zero.
+    #[inline]
+    pub(crate) fn packet_bytes(&self, largest: u64) -> u64 {
+        match &self.encoder {
+            Some(encoder) => encoder.packet_bytes(largest),
+            None => largest,
+        }
+    }
+
     /// Takes `bytes` of the ready bytes, which are sent.
     #[inline]
     pub(crate) fn take(&mut self, bytes: u64) {
@@ -433,7 +443,7 @@ impl Periods {
     pub fn new(workload: Workload, start: Time, setup: &Setup) -> Option<Periods> {
         let by_time = matches!(workload, Workload::OnOff { on: On::Time(_), .. });
         let random = || setup.random("workload");
-        by_time.then(|| Periods(Source::new(workload, start, Time::NEVER, random)))
+        by_time.then(|| Periods(Source::new(workload, start, Time::NEVER, false, random)))
     }
 }
 
@@ -457,7 +467,8 @@ mod tests {
     use super::*;
 
     fn source(workload: Workload) -> Source {
-        Source::new(workload, Time::from_secs(1), Time::from_secs(100), || Stream::new(1, "source"))
+        let (start, stop) = (Time::from_secs(1), Time::from_secs(100));
+        Source::new(workload, start, stop, false, || Stream::new(1, "source"))
     }
 
     #[test]
@@ -559,6 +570,7 @@ mod tests {
             },
             Time::ZERO,
             Time::NEVER,
+            false,
             || Stream::new(1, "source"),
         );
         let on = (0..100_000)

@@ -40,8 +40,7 @@ pub struct Video {
     /// encoder's rate.
     pub queue: Span,
     /// Time over which the encoder averages by how much its frames overshoot its rate. It divides the rate by this
-    /// overshoot. Zero, the default, for an encoder that takes all of the rate; 3 s in libwebrtc
-    /// (`encoder_bitrate_adjuster.h`, kWindowSize).
+    /// overshoot. Zero for an encoder that takes all of the rate.
     pub overshoot_window: Span,
 }
 
@@ -65,7 +64,8 @@ impl Default for Video {
             key_gap: Span::from_millis(300),
             small_below: Rate::from_bps(150_000),
             queue: Span::from_millis(200),
-            overshoot_window: Span::ZERO,
+            // libwebrtc's `encoder_bitrate_adjuster.h`, kWindowSize.
+            overshoot_window: Span::from_secs(3),
         }
     }
 }
@@ -124,6 +124,8 @@ pub(super) struct Encoder {
     rate: Option<f64>,
     /// By how much the frames overshoot the offered rate.
     overshoot: Overshoot,
+    /// True if each packet carries data of one frame only.
+    own_packets: bool,
     /// Number of frames until the next key frame.
     until_key: u32,
     /// Index of the last key frame in `frames`.
@@ -149,12 +151,14 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(video: &Video) -> Encoder {
+    /// Returns the encoder of `video`. With `own_packets`, each packet carries data of one frame only, as in RTP.
+    pub(super) fn new(video: &Video, own_packets: bool) -> Encoder {
         Encoder {
             video: video.clone(),
             target: 0.0,
             rate: None,
             overshoot: Overshoot::new(video.overshoot_window),
+            own_packets,
             until_key: 0,
             last_key: 0,
             lost_end: 0,
@@ -283,6 +287,17 @@ impl Encoder {
         (1.0 + self.video.noise * random.normal()).max(0.1)
     }
 
+    /// Returns the bytes of the waiting frames that the next segment takes, at most `largest`, which is above zero.
+    /// A frame in packets of its own is divided into parts of about equal size, as libwebrtc's
+    /// `rtp_format.cc` does.
+    pub(super) fn packet_bytes(&self, largest: u64) -> u64 {
+        let Some(frame) = self.frames.get(self.gone).filter(|_| self.own_packets) else {
+            return largest;
+        };
+        let left = frame.end - self.sent;
+        left.div_ceil(left.div_ceil(largest).max(1))
+    }
+
     /// Assigns `bytes` of the waiting frames to the next segment.
     pub(super) fn on_packet(&mut self, bytes: u64) {
         let segment = self.segments;
@@ -316,8 +331,13 @@ impl Encoder {
 mod tests {
     use super::*;
 
+    /// Returns the default video, with an encoder that takes all of the offered rate.
+    fn whole_rate() -> Video {
+        Video { overshoot_window: Span::ZERO, ..Video::default() }
+    }
+
     fn encoder(video: Video, target: f64) -> (Encoder, Stream) {
-        let mut encoder = Encoder::new(&video);
+        let mut encoder = Encoder::new(&video, false);
         encoder.set_target(Rate::from_mbps(target), 0.0);
         (encoder, Stream::new(1, "video"))
     }
@@ -335,7 +355,7 @@ mod tests {
 
     #[test]
     fn frames_sum_up_to_the_target_within_bounds() {
-        let video = Video::default();
+        let video = whole_rate();
         for (target, made) in [(1.0, 1.0), (50.0, 2.5), (0.01, 0.1)] {
             let (mut encoder, mut random) = encoder(video.clone(), target);
             let share = rate(&mut encoder, &mut random, 100) / (made * 1e6);
@@ -347,18 +367,37 @@ mod tests {
     fn frames_of_differing_sizes_take_less_than_the_rate() {
         // With frames of one size, only the first second and the key frame take less; the more sizes differ, the less.
         for (noise, low, high) in [(0.0, 0.98, 1.0), (0.11, 0.95, 0.98), (0.25, 0.88, 0.95)] {
-            let (mut encoder, mut random) = encoder(
-                Video { noise, overshoot_window: Span::from_secs(3), ..Video::default() },
-                1.0,
-            );
+            let window = Span::from_secs(3);
+            let video = Video { noise, overshoot_window: window, ..whole_rate() };
+            let (mut encoder, mut random) = encoder(video, 1.0);
             let share = rate(&mut encoder, &mut random, 100) / 1e6;
             assert!((low..high).contains(&share), "{noise}: {share}");
         }
     }
 
     #[test]
+    fn packets_of_one_frame_are_about_equal() {
+        let mut encoder = Encoder::new(&Video { noise: 0.0, key_size: 1.0, ..whole_rate() }, true);
+        encoder.set_target(Rate::from_mbps(0.6), 0.0);
+        let mut random = Stream::new(1, "video");
+        // Two frames of 2500 bytes that wait: three packets each, of at most 1000 bytes.
+        let waiting = encoder.frame(Time::ZERO, 0, &mut random);
+        encoder.frame(Time::from_millis(33), waiting, &mut random);
+        let sizes: Vec<u64> = (0..6)
+            .map(|_| {
+                let bytes = encoder.packet_bytes(1000);
+                encoder.on_packet(bytes);
+                bytes
+            })
+            .collect();
+        assert_eq!(sizes, [834, 833, 833, 834, 833, 833]);
+        let spans = encoder.frames().iter().map(|frame| (frame.first, frame.last));
+        assert_eq!(spans.collect::<Vec<_>>(), [(0, Some(2)), (3, Some(5))]);
+    }
+
+    #[test]
     fn the_encoder_lags() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 1.0);
         assert!((rate(&mut encoder, &mut random, 1) / 1e6 - 1.0).abs() < 0.01);
         encoder.set_target(Rate::from_mbps(2.0), 0.0);
@@ -371,7 +410,7 @@ mod tests {
 
     #[test]
     fn the_encoder_overshoots_for_half_a_second_after_a_fall() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 2.0);
         rate(&mut encoder, &mut random, 1);
         encoder.set_target(Rate::from_mbps(1.0), 0.0);
@@ -383,7 +422,7 @@ mod tests {
     #[test]
     fn a_share_of_frames_is_left_out() {
         for (share, made) in [(0.0, 30), (0.05, 28), (0.34, 15), (0.6, 0)] {
-            let (mut encoder, mut random) = encoder(Video::default(), 1.0);
+            let (mut encoder, mut random) = encoder(whole_rate(), 1.0);
             encoder.set_target(Rate::from_mbps(1.0), share);
             rate(&mut encoder, &mut random, 1);
             assert_eq!(encoder.stats(), VideoStats { made, skipped: 30 - made }, "{share}");
@@ -397,7 +436,7 @@ mod tests {
             lag: Span::ZERO,
             fall_lag: Span::ZERO,
             small_below: Rate::from_mbps(0.5),
-            ..Video::default()
+            ..whole_rate()
         };
         let (mut encoder, mut random) = encoder(video, 1.0);
         let mut keys = Vec::new();
@@ -416,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_lost_packet_asks_for_one_key_frame() {
-        let video = Video { noise: 0.0, fps: 10.0, ..Video::default() };
+        let video = Video { noise: 0.0, fps: 10.0, ..whole_rate() };
         let keys = |video: &Video| {
             let (mut encoder, mut random) = encoder(video.clone(), 1.0);
             // Each frame is one packet. Packet 1 is lost, which the sender learns before frame 2; packet 20
@@ -438,7 +477,7 @@ mod tests {
 
     #[test]
     fn key_frames_are_larger_and_come_on_time() {
-        let video = Video { noise: 0.0, key_every: 10, ..Video::default() };
+        let video = Video { noise: 0.0, key_every: 10, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 1.0);
         let sizes: Vec<u64> =
             (0..30).map(|i| encoder.frame(Time::from_secs(i), 0, &mut random)).collect();
@@ -450,7 +489,7 @@ mod tests {
 
     #[test]
     fn too_long_a_queue_skips_frames() {
-        let (mut encoder, mut random) = encoder(Video::default(), 1.0);
+        let (mut encoder, mut random) = encoder(whole_rate(), 1.0);
         encoder.frame(Time::ZERO, 0, &mut random);
         // 200 ms at 1 Mbit/s are 25 000 bytes.
         assert_eq!(encoder.frame(Time::from_secs(1), 25_001, &mut random), 25_001);
@@ -460,7 +499,7 @@ mod tests {
 
     #[test]
     fn frames_know_their_segments() {
-        let video = Video { noise: 0.0, key_size: 1.0, ..Video::default() };
+        let video = Video { noise: 0.0, key_size: 1.0, ..whole_rate() };
         let (mut encoder, mut random) = encoder(video, 0.6);
         // Three frames of 2500 bytes in packets of 1500: 1500, 1000 + 500, 1500, 500 + 1000, 1500.
         for i in 0..3 {

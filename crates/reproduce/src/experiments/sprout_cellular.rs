@@ -66,6 +66,7 @@ fn video() -> Workload {
         small_below: Rate::ZERO,
         requests: 0,
         key_gap: Span::ZERO,
+        overshoot_window: Span::ZERO,
         ..Video::default()
     })
 }

@@ -35,9 +35,7 @@ fn call(scheme: &str, capacity: Capacity, seconds: u64, warmup: u64, seed: u64) 
     let mut flow = FlowSpec::bulk(check_scheme(scheme).expect("a scheme"), &["up"]);
     flow.rtt = Span::from_millis(50);
     let (min, max) = (Rate::from_bps(50_000), Rate::from_mbps(6.0));
-    // As Chromium's encoder.
-    let overshoot_window = Span::from_secs(3);
-    flow.workload = Workload::Video(Video { min, max, overshoot_window, ..Video::default() });
+    flow.workload = Workload::Video(Video { min, max, ..Video::default() });
     scenario.flows.push(flow);
     scenario
 }

@@ -226,7 +226,7 @@ keys! {
     queue: Span, in at_least(Span::from_nanos(1), "write queue = \"200ms\"")
         .or("a queue of no time lets no frame wait") => queue;
     /// time over which the encoder averages by how much its frames overshoot its rate, which it divides by this
-    /// overshoot, 3s in Chromium; 0 for an encoder that takes all of the rate
+    /// overshoot; 0 for an encoder that takes all of the rate
     overshoot_window: Span => overshoot_window;
 }
 

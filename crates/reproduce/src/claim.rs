@@ -229,6 +229,12 @@ pub fn claims() -> Result<Vec<Claim>, ClaimError> {
     Ok(all)
 }
 
+/// Returns the file of a built-in claim, relative to the crate's folder.
+pub(crate) fn file_of(id: &str) -> Option<&'static str> {
+    let head = format!("\nid = \"{id}\"\n");
+    FILES.iter().find(|(_, text)| text.contains(&head)).map(|(file, _)| *file)
+}
+
 impl Claim {
     /// Returns the changes after a first run in a few words, for a table; empty if there were none.
     pub fn changes(&self) -> String {

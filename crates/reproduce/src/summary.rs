@@ -2,6 +2,7 @@
 
 use paceline_report::{Agreement, Dot, Figure, Marker, Paint, Shape};
 
+use crate::claim::file_of;
 use crate::expectation::number;
 use crate::figures::{FigurePair, figures, measures};
 use crate::judged::{BoundResult, CheckResult, ClaimResult};
@@ -167,24 +168,27 @@ pub(crate) fn plot(claims: &[ClaimResult]) -> Figure {
 /// How ids of claims are written.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ids {
-    /// As they are.
-    Plain,
+    /// As links to the files of their claims, from the tree's folder of documents.
+    Files,
     /// As links to their headings in the same document.
-    Linked,
+    Headings,
 }
 
 impl Ids {
     fn write(self, id: &str) -> String {
         match self {
-            Ids::Plain => id.to_string(),
-            Ids::Linked => format!("[{id}](#{})", id.to_lowercase()),
+            Ids::Files => match file_of(id) {
+                Some(file) => format!("[{id}](../crates/reproduce/{file})"),
+                None => id.to_string(),
+            },
+            Ids::Headings => format!("[{id}](#{})", id.to_lowercase()),
         }
     }
 }
 
 /// Returns the summary as Markdown: what holds, how surely, and what does not come out.
 pub(crate) fn summary(reproduction: &Reproduction) -> String {
-    let first = first_screen(&reproduction.claims, Ids::Plain);
+    let first = first_screen(&reproduction.claims, Ids::Files);
     format!("# Reproduction\n\n{first}\n\n{}\n", END.trim_end())
 }
 
@@ -405,6 +409,18 @@ mod tests {
         assert_eq!(says_and_bound(&least, ""), (String::new(), "at least 2".into()));
         let order = bound("falling", "each by 5 % or more");
         assert_eq!(says_and_bound(&order, "").1, "falling, each by 5 % or more");
+    }
+
+    #[test]
+    fn each_claim_has_a_file() {
+        let all = crate::claims().expect("the built-in claims");
+        for claim in &all {
+            let link = Ids::Files.write(&claim.id);
+            let (_, file) = link.split_once("](../crates/reproduce/").expect(&link);
+            let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), file.trim_end_matches(')'));
+            assert!(std::path::Path::new(&path).exists(), "{path}");
+        }
+        assert_eq!(Ids::Files.write("X1"), "X1");
     }
 
     #[test]

@@ -11,11 +11,11 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 /// Largest file that a guest may write (its log, its memory), in bytes.
 const LARGEST_FILE: u64 = 8 << 30;
@@ -38,8 +38,7 @@ pub(crate) fn sealed_memory_file(name: &str, size: u64) -> io::Result<File> {
 /// # Errors
 /// The system has no memory for it.
 pub(crate) fn memory_file(name: &str, size: u64) -> io::Result<File> {
-    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
-    let file = File::from(memfd_create(name, flags)?);
+    let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
     file.set_len(size)?;
     Ok(file)
 }

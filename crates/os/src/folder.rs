@@ -11,13 +11,15 @@ use std::path::Path;
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, readlinkat, renameat, renameat2};
+use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{
     FileStat, Mode, SFlag, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, utimensat,
 };
 use nix::sys::statvfs::fstatvfs;
 use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, fsync, linkat, symlinkat, syncfs, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno as RawErrno;
 
 /// An open folder.
 #[derive(Debug)]
@@ -253,9 +255,9 @@ impl Folder {
     /// [`io::ErrorKind::AlreadyExists`] if there is something of the new name; or the file system refuses.
     pub fn rename_new(&self, name: &OsStr, into: &Folder, new: &OsStr) -> io::Result<()> {
         let (from, to) = (component(name)?, component(new)?);
-        match renameat2(&self.0, from, &into.0, to, RenameFlags::RENAME_NOREPLACE) {
+        match renameat_with(&self.0, from, &into.0, to, RenameFlags::NOREPLACE) {
             // A file system without this flag, such as NFS.
-            Err(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP) => {}
+            Err(RawErrno::INVAL | RawErrno::NOSYS | RawErrno::OPNOTSUPP) => {}
             result => return Ok(result?),
         }
         if self.status(name)?.kind == EntryKind::Folder {

@@ -34,9 +34,13 @@ trap 'rm -rf "$tree"' EXIT
 root=$tree/paceline
 program=$target/$triple/release/paceline
 install -D -m 755 "$program" "$root/bin/paceline"
-PATH=$tools/bin:$PATH zig objcopy --strip-all "$root/bin/paceline" "$tree/stripped" 2>/dev/null &&
-  install -m 755 "$tree/stripped" "$root/bin/paceline"
-[ "$machine" = "$(uname -m)" ] || program=$target/release/paceline
+strip=strip
+[ "$machine" = "$(uname -m)" ] || {
+  program=$target/release/paceline
+  strip=llvm-strip
+}
+command -v $strip >/dev/null || { echo "archive: no $strip: install binutils, for another machine's program llvm" >&2; exit 1; }
+$strip --strip-unneeded --remove-section=.comment "$root/bin/paceline"
 mkdir -p "$root/share/man/man1"
 "$program" man "$root/share/man/man1" >/dev/null
 gzip -9n "$root"/share/man/man1/*.1

@@ -409,8 +409,10 @@ impl Sender {
         } else {
             let Plan { cwnd, reduces_by_prr, .. } = self.plan;
             let window = self.account.window_without_inflation(cwnd, reduces_by_prr);
-            let full = in_flight > 0 && in_flight + largest > window;
-            full && !self.account.fits_inflated(window, in_flight + largest)
+            // A packet that ends with a frame may be smaller (RFC 8298 §4.1.2 compares its own size).
+            let next = if repairs { largest } else { self.source.packet_bytes(largest) };
+            let full = in_flight > 0 && in_flight + next > window;
+            full && !self.account.fits_inflated(window, in_flight + next)
         };
         if full {
             self.account.on_window_limited();

@@ -1,7 +1,7 @@
 //! C2TCP's claims (paper §IV): the trade-off of its parameters, fairness, resilience to loss. All
 //! but fairness are claims about recorded networks; they do not hold on the synthetic networks.
 
-#[path = "../../sim/tests/support/recordings.rs"]
+#[path = "../../sim/tests/all/recordings.rs"]
 mod recordings;
 
 use paceline_cc::{Rate, Span};

@@ -1,7 +1,7 @@
 //! The simulator against its peers. Their figures are in `paceline_lab::validate`; the checks here
 //! must always agree. Further tests: Mahimahi's CoDel, and ABC's gain over Cubic.
 
-#[path = "../../sim/tests/support/recordings.rs"]
+#[path = "../../sim/tests/all/recordings.rs"]
 mod recordings;
 
 use std::path::{Path, PathBuf};

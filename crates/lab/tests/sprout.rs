@@ -3,7 +3,7 @@
 
 #![allow(clippy::print_stdout, reason = "a test says what it has seen")]
 
-#[path = "../../sim/tests/support/recordings.rs"]
+#[path = "../../sim/tests/all/recordings.rs"]
 mod recordings;
 
 use paceline_cc::{Rate, Span};

@@ -1,4 +1,4 @@
-//! Commands for the source tree, and the rules that `tests/tidy.rs` checks.
+//! Commands for the source tree, and the rules that `tests/all/tidy.rs` checks.
 
 pub mod api;
 pub mod licenses;

@@ -1,6 +1,6 @@
 //! The crates of the workspace from the bottom up, and the crates that each one imports.
 //!
-//! The only table of the layers: `tests/tidy.rs` compares it with every `Cargo.toml`, and with the
+//! The only table of the layers: `tests/all/tidy.rs` compares it with every `Cargo.toml`, and with the
 //! table of crates in ARCHITECTURE.md.
 
 use std::fs;

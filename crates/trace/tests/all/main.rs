@@ -1,0 +1,4 @@
+//! Tests, a module for each subject, in one executable: each executable takes 1.5 s or more to build.
+
+mod hostile;
+mod recorded;

@@ -1,0 +1,5 @@
+//! Tests, a module for each subject, in one executable: each executable takes 1.5 s or more to build.
+
+mod licenses;
+mod links;
+mod tidy;

@@ -141,7 +141,7 @@ docs: setup
 ## Compares the measured figures, the summaries in docs, the README's counts and the schemes' pages
 ## with the program.
 docs-check: setup
-	$(CARGO) test --locked -p paceline-reproduce --test document --test scheme_pages
+	$(CARGO) test --locked -p paceline-reproduce --test all -- document:: scheme_pages::
 	$(CARGO) test --locked -p paceline-lab --lib validate
 
 ## Lists the public items of cc, schemes, flow, path, wifi and sim: $(OUT)/docs/api.md. Needs a

@@ -85,7 +85,7 @@ fn many_overlapping_boxes_take_bounded_time() {
 
 #[test]
 fn tampered_specifications_give_an_error_or_networks() {
-    let text = include_str!("../../../scenarios/remy/general-delta1.toml");
+    let text = include_str!("../../../../scenarios/remy/general-delta1.toml");
     let mut random = Stream::new(2, "hostile");
     let (mut read, mut errors) = (0, 0);
     for _ in 0..4000 {

@@ -271,7 +271,7 @@ fn queues_are_named_and_recordings_begin_anywhere() {
 /// The networks of shipped specifications are those with which their tables were trained.
 #[test]
 fn shipped_networks_stay_as_they_were() {
-    let text = include_str!("../../../scenarios/remy/range-100x.toml");
+    let text = include_str!("../../../../scenarios/remy/range-100x.toml");
     let all = Specification::parse(text).expect("shipped").specimens(7);
     let words = |one: &Specimen| format!("{} seed {}", one.network, one.seed);
     assert_eq!(

@@ -1,9 +1,8 @@
 //! noq over the simulator's links, with its own congestion control and with Paceline's.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support;
 use noq_proto::VarInt;
 use noq_proto::congestion::{Bbr3Config, CubicConfig};
 use paceline_noq::Scheme;

@@ -1,16 +1,14 @@
 //! quinn over the simulator's links, with its own congestion control and with Paceline's.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{self, over_12_mbps};
 use paceline_quic_sim::Quinn;
 use paceline_quinn::Scheme;
 use paceline_sim::cc::{AckPolicy, Time};
 use paceline_sim::{BuildError, CustomTransport, Simulation, run};
 use quinn_proto::VarInt;
 use quinn_proto::congestion::CubicConfig;
-use support::over_12_mbps;
 
 fn with(spec: &str) -> CustomTransport {
     Quinn::new(spec, Arc::new(Scheme::parse(spec).expect("a scheme"))).transport()

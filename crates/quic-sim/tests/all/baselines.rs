@@ -1,18 +1,14 @@
 //! The kept figures of stacks, and the page with them, have every bound of the suite; the stacks keep
 //! to them, and a mistake leaves them.
 
-#[path = "../examples/suite/page.rs"]
-mod page;
-#[path = "../examples/suite/stacks.rs"]
-mod stacks;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::page;
+use crate::stacks::{self, RELEASED, UNDER_STACKS, chosen, stack};
 use paceline_quic_sim::Quinn;
 use paceline_quic_sim::suite::{Aim, Baseline, BaselineFigure, Suite};
 use quinn_proto::congestion::NewRenoConfig;
-use stacks::{RELEASED, UNDER_STACKS, chosen, stack};
 
 /// Returns the folder of the kept figures.
 fn folder() -> PathBuf {

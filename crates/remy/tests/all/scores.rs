@@ -1,10 +1,9 @@
 //! Compares scores of published tables with those of the published program, and with those of the
 //! trainer's core.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support;
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Contender, Local, evaluate, evaluate_by};
 use paceline_remy::spec::{Scale, Specification, Specimen};

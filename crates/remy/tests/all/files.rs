@@ -1,7 +1,6 @@
 //! Published files: read and written without loss, and errors in broken files.
 
-mod support;
-
+use crate::support;
 use paceline_cc::Span;
 use paceline_remy::{Dna, DnaError, Readable, load, parse};
 use paceline_schemes::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal};

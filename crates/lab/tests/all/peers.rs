@@ -1,16 +1,13 @@
 //! The simulator against its peers. Their figures are in `paceline_lab::validate`; the checks here
 //! must always agree. Further tests: Mahimahi's CoDel, and ABC's gain over Cubic.
 
-#[path = "../../sim/tests/all/recordings.rs"]
-mod recordings;
-
 use std::path::{Path, PathBuf};
 
+use crate::recordings::recording;
 use paceline_lab::validate::{self, Verdict};
 use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::Names;
 use paceline_sim::scenario::{Capacity, check_scheme};
-use recordings::recording;
 
 fn compare(trace: &str, capacity: Capacity, scheme: &str) -> Comparison {
     Comparison::new(trace, capacity, check_scheme(scheme).expect(scheme))

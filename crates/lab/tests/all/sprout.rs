@@ -3,16 +3,13 @@
 
 #![allow(clippy::print_stdout, reason = "a test says what it has seen")]
 
-#[path = "../../sim/tests/all/recordings.rs"]
-mod recordings;
-
+use crate::recordings::recording_or;
 use paceline_cc::{Rate, Span};
 use paceline_flow::Workload;
 use paceline_path::{BufferSize, Loss};
 use paceline_requests::compare::{CompareRow, Comparison};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
-use recordings::recording_or;
 
 /// Downlinks and uplinks of four networks.
 fn links() -> Vec<(String, Capacity)> {

@@ -1,9 +1,7 @@
 //! C2TCP's claims (paper §IV): the trade-off of its parameters, fairness, resilience to loss. All
 //! but fairness are claims about recorded networks; they do not hold on the synthetic networks.
 
-#[path = "../../sim/tests/all/recordings.rs"]
-mod recordings;
-
+use crate::recordings::recording;
 use paceline_cc::{Rate, Span};
 use paceline_path::{BufferSize, Loss};
 use paceline_requests::compare::{CompareRow, Comparison};
@@ -11,7 +9,6 @@ use paceline_sim::metrics::{Distribution, jain};
 use paceline_sim::run;
 use paceline_sim::runs::{Run, Runs, Spread};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
-use recordings::recording;
 
 /// C2TCP with the paper's target and interval. `settle=0s`: no second at the start of each epoch in
 /// which RTTs are ignored, as they are in the kernel's C2TCP.

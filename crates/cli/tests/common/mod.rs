@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Exit status and output of a run of the program.
 pub(crate) struct Seen {
@@ -29,7 +30,11 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
+        // Tests of one process may ask for folders of the same name.
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let own = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("paceline-{name}-{}-{own}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).expect("a folder for temporary files");
         Folder(path)
     }

@@ -6,6 +6,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use crate::common::{self, Folder};
+use crate::receiver::{Receiver, program};
 
 /// Size of the large file in these tests in bytes; at [`RATE`] it takes some seconds.
 pub(crate) const LENGTH: usize = 12_000_000;
@@ -47,6 +48,15 @@ impl Place {
         let made = common::paceline(&["key", "new", "--for", &self.server, "-o", &file]);
         assert_eq!(made.code, 0, "{}", made.err);
         (file, made.out.trim().to_string())
+    }
+
+    /// Starts a receiver at this place. The port may still be in use by a receiver that was just
+    /// killed.
+    pub(crate) fn receiver(&self, more: &[&str]) -> Receiver {
+        let arguments =
+            ["recv", "--listen", &self.at, "--key-file", &self.server, "-o", &self.into];
+        let all = [&arguments, more].concat();
+        Receiver::listening(program(&all).spawn().expect("the program starts"), &self.key)
     }
 
     /// Writes a list of clients: names and public halves of keys. Returns its file.

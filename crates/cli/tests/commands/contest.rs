@@ -1,0 +1,72 @@
+//! `paceline contest`.
+
+use crate::common::{Folder, paceline};
+
+#[test]
+fn entries_are_ranked_by_power_and_finished_runs_are_kept() {
+    let folder = Folder::new("contest");
+    let out = folder.path("out");
+    let with = |entries: &str| {
+        let seen = paceline(&[
+            "contest",
+            "--entries",
+            entries,
+            "--training",
+            "12Mbps",
+            "--secret",
+            "6Mbps",
+            "--duration",
+            "5s",
+            "--json",
+            "-o",
+            &out,
+        ]);
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        let all: serde_json::Value = serde_json::from_str(&seen.out).expect("JSON");
+        all["attempts"].as_array().expect("attempts").clone()
+    };
+    let runs = || std::fs::read_dir(format!("{out}/runs")).expect("a folder").count();
+    let attempts = with("cubic[beta=0.5..0.9/2],sprout");
+    assert_eq!(runs(), 6, "three entries on two traces");
+    for (round, own) in ["training", "secret"].iter().zip(attempts.chunks(4)) {
+        assert!(own.iter().all(|attempt| attempt["round"] == *round));
+        // Cubic fills a queue without a limit, and Sprout does not. The last row is the bound.
+        assert_eq!((&own[0]["entry"], &own[0]["place"]), (&"sprout".into(), &1.into()));
+        assert!(own[1]["power"].as_f64() < own[0]["power"].as_f64(), "{own:?}");
+        assert_eq!((&own[3]["kind"], &own[3]["place"]), (&"bound".into(), &().into()));
+        assert!(own[3]["power"].as_f64() > own[0]["power"].as_f64(), "{own:?}");
+        assert!(own.iter().any(|attempt| attempt["on_front"] == true));
+        assert!(own[..3].iter().all(|attempt| {
+            let figure = |name: &str| attempt[name].as_f64().expect("a number");
+            let power = figure("throughput_mbps") / (figure("delay_ms") / 1e3);
+            (figure("power") - power).abs() < 1e-9 * power
+        }));
+    }
+    let again = with("sprout,cubic[beta=0.5]");
+    assert_eq!(runs(), 6, "nothing was new");
+    assert_eq!(again[0], attempts[0]);
+    assert!(
+        std::fs::read_to_string(format!("{out}/contest.html"))
+            .is_ok_and(|page| { page.contains("omniscient") && page.contains("cubic[beta=0.5]") })
+    );
+    let seen = paceline(&["contest", "--entries", "cubic[beta=0.5..x]"]);
+    assert!(seen.code == 2 && seen.err.contains("expected a range"), "{}", seen.err);
+}
+
+#[test]
+fn what_was_measured_is_shown_even_if_it_cannot_be_kept() {
+    let folder = Folder::new("contest-unkept");
+    let out = folder.path("out");
+    // No file can be written into /proc, nor a page where a folder has its name.
+    std::fs::create_dir_all(format!("{out}/contest.html")).expect("a folder");
+    std::os::unix::fs::symlink("/proc", format!("{out}/runs")).expect("a link");
+    let rates = ["--training", "12Mbps", "--secret", "6Mbps", "--duration", "2s", "-o", &out];
+    let seen = paceline(&[&["contest", "--entries", "cubic"], &rates[..]].concat());
+    assert_eq!(seen.code, 1, "{}", seen.err);
+    let run = format!("the result of a run cannot be kept: {out}/runs/");
+    let page = format!("{out}/contest.html: cannot be written");
+    assert!(seen.err.contains(&run) && seen.err.contains(&page), "{}", seen.err);
+    assert!(seen.err.contains("nor can 1 more"), "{}", seen.err);
+    assert!(seen.out.contains("training: 12Mbps") && seen.out.contains("secret"), "{}", seen.out);
+    assert!(std::fs::metadata(format!("{out}/contest.json")).is_ok());
+}

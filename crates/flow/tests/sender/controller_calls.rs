@@ -1,7 +1,7 @@
 //! Calls of the controller in situations in which earlier versions were wrong.
 
 use paceline_cc::{Body, Congestion, NO_SEGMENT, Plan, Rate, Span};
-use paceline_flow::{Amount, EMPTY_SIZE, On, Workload};
+use paceline_flow::{Amount, EMPTY_SIZE, On, Video, Workload};
 
 use super::desk::{ControllerCall, Desk, bulk};
 
@@ -203,4 +203,30 @@ fn rate_samples_after_an_undo_keep_their_send_phase() {
 /// Returns a plan with a window of `packets` packets.
 fn window(packets: u64) -> Plan {
     Plan::window(packets * 1500)
+}
+
+/// RFC 8298 §4.1.2 compares the next packet's own size with the room in the window: the packet that ends a frame leaves
+/// into a window that has no room for a whole segment.
+#[test]
+fn the_small_packet_at_a_frames_end_needs_room_for_itself_only() {
+    // Two frames a second of 2000 bytes: two packets of 1000 bytes each.
+    let video = Video {
+        fps: 2.0,
+        min: Rate::from_bps(32_000),
+        max: Rate::from_bps(32_000),
+        noise: 0.0,
+        key_size: 1.0,
+        overshoot_window: Span::ZERO,
+        ..Video::default()
+    };
+    let config = bulk().with(|config| {
+        config.workload = Workload::Video(video);
+        config.reliable = false;
+    });
+    // After the first packet 1400 bytes of room are left, less than a segment of 1500 bytes; after three packets 400 bytes.
+    let mut desk = Desk::new(config, Plan::window(3400).without_prr());
+    assert_eq!(desk.until(900), [(0, 0), (0, 1), (500, 2)]);
+    assert_eq!(desk.in_flight(), 3000);
+    desk.ack(0, &[(0, 0)]);
+    assert_eq!(desk.until(901), [(900, 3)]);
 }

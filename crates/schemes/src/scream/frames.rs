@@ -12,6 +12,8 @@ const PERIOD_WEIGHT: f64 = 0.9;
 const BULK: u64 = 1 << 40;
 /// Frames that may wait; more are one frame.
 const MAX_WAITING: usize = 64;
+/// Packets after which the receiver reports within a frame, too (authors' `ackDiff`).
+const REPORTED_PACKETS: u32 = 16;
 
 /// A frame that was made.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -40,6 +42,9 @@ pub(super) struct Frames {
     /// In seconds.
     period: f64,
     queued: u64,
+    /// Packets sent since the last one with which the receiver reports, and whether it reports with the last packet.
+    unreported: u32,
+    is_reported: bool,
 }
 
 impl Frames {
@@ -51,12 +56,15 @@ impl Frames {
             last_made: None,
             period: FIRST_PERIOD,
             queued: 0,
+            unreported: 0,
+            is_reported: true,
         }
     }
 
     /// Takes in a packet that leaves at `now`. Returns the frame that was made since the packet before.
     pub(super) fn on_send(&mut self, now: Time, packet: &Outgoing) -> Option<NewFrame> {
         self.queued = if packet.waiting < BULK { packet.waiting } else { 0 };
+        self.is_reported = true;
         if packet.waiting >= BULK {
             return None;
         }
@@ -68,6 +76,7 @@ impl Frames {
         let size = total.saturating_sub(self.made);
         self.made = total;
         let frame = (size > 0).then(|| self.add(now, size));
+        self.note_report();
         self.forget_sent();
         frame
     }
@@ -83,6 +92,22 @@ impl Frames {
         }
         self.last_made = Some(now);
         NewFrame { size, queue_age: self.age(now) }
+    }
+
+    /// Notes whether the receiver reports with the packet that leaves: one that ends a frame, or the 16th without a report.
+    fn note_report(&mut self) {
+        self.unreported += 1;
+        let ends_frame = self.waiting.front().is_some_and(|frame| frame.end <= self.sent);
+        self.is_reported = ends_frame || self.unreported >= REPORTED_PACKETS;
+        if self.is_reported {
+            self.unreported = 0;
+        }
+    }
+
+    /// Returns true if the receiver reports with the last packet, as the authors' does. A bulk transfer has a report for
+    /// each packet.
+    pub(super) fn is_reported(&self) -> bool {
+        self.is_reported
     }
 
     fn forget_sent(&mut self) {
@@ -144,9 +169,33 @@ mod tests {
     }
 
     #[test]
+    fn the_receiver_reports_with_the_end_of_a_frame_and_each_16_packets() {
+        let mut frames = Frames::new();
+        let mut reported = |waiting: &[u64]| {
+            let is_reported = |&waiting: &u64| {
+                send(&mut frames, 0, waiting);
+                frames.is_reported()
+            };
+            waiting.iter().map(is_reported).collect::<Vec<_>>()
+        };
+        // Three packets of a frame; one packet of another one, during which a third frame of two packets is made.
+        assert_eq!(reported(&[2000, 1000, 0, 0]), [false, false, true, true]);
+        assert_eq!(reported(&[1000, 2000, 1000, 0]), [false, true, false, true]);
+        let long: Vec<u64> = (0..20).rev().map(|packets| packets * 1000).collect();
+        let places = reported(&long)
+            .iter()
+            .enumerate()
+            .filter(|(_, report)| **report)
+            .map(|(at, _)| at)
+            .collect::<Vec<_>>();
+        assert_eq!(places, [15, 19]);
+    }
+
+    #[test]
     fn bulk_has_no_frames() {
         let mut frames = Frames::new();
         assert_eq!(send(&mut frames, 0, u64::MAX), None);
+        assert!(frames.is_reported());
         assert_eq!((frames.queued(), frames.queue_age(Time::from_secs(1))), (0, 0.0));
     }
 

@@ -35,6 +35,8 @@ pub struct ScreamSender {
     srtt: Span,
     /// True while data has waited too long in the sender.
     leaves_out: bool,
+    /// True if the last packet that arrived would have come with a report of the authors' receiver.
+    is_report: bool,
     /// True while the rate is halved so that the queue drains.
     drains: bool,
 }
@@ -63,6 +65,7 @@ impl ScreamSender {
             sums: Sums::default(),
             srtt: Span::ZERO,
             leaves_out: false,
+            is_report: true,
             drains: false,
             params: params.clone(),
         }
@@ -90,6 +93,7 @@ impl ScreamSender {
             has_loss: feedback.lost_packets > 0 || feedback.lost > 0,
             in_flight: feedback.prior_in_flight as f64,
             target: self.rate(),
+            is_report: self.is_report,
         }
     }
 
@@ -123,7 +127,7 @@ impl Controller for ScreamSender {
             rate.on_frame(&frame, self.frames.period());
         }
         self.note_queue(now);
-        0
+        u64::from(self.frames.is_reported())
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
@@ -132,6 +136,7 @@ impl Controller for ScreamSender {
         let arrived = |fate: &&Fate| !fate.lost && fate.received != Time::NEVER;
         if let Some(newest) = feedback.fates.iter().find(arrived) {
             self.qdelay.on_arrival(now, newest);
+            self.is_report = newest.tag != 0;
         }
         self.sums.acked = self.sums.acked.saturating_add(feedback.acked);
         let acked = self.acked(feedback);

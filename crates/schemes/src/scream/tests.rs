@@ -39,6 +39,7 @@ fn acked(ms: u64, bytes: f64) -> Acked {
         has_loss: false,
         in_flight: 1e9,
         target: 1e6,
+        is_report: true,
     }
 }
 
@@ -330,11 +331,11 @@ fn run(params: &ScreamParams, link: Rate, time: Span) -> (f64, Span) {
         while next_send <= now && in_flight + u64::from(MSS) <= scream.plan().cwnd {
             let mut packet = Outgoing::new(number, MSS, in_flight);
             packet.waiting = u64::MAX;
-            scream.on_send(now, &mut packet);
+            let tag = scream.on_send(now, &mut packet);
             free = free.max(now) + link.time_for(MSS.into());
             queue = free.since(now);
             let received = free + half;
-            let fate = Fate::new(number, MSS, now, 0, false);
+            let fate = Fate::new(number, MSS, now, tag, false);
             arrivals.push_back(fate.with(|fate| fate.received = received));
             (number, in_flight) = (number + 1, in_flight + u64::from(MSS));
             // As an encoder would at the target.
@@ -379,7 +380,7 @@ fn fuzz_keeps_rates_within_their_bounds() {
                             1 => acks.now + Span::from_secs(777),
                             _ => Time::from_nanos(random.next_u64() / 2),
                         };
-                        Fate::new(number, MSS, sent, 0, random.chance(0.1))
+                        Fate::new(number, MSS, sent, random.below(2), random.chance(0.1))
                             .with(|fate| fate.received = received)
                     })
                     .collect();

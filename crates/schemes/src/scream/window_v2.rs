@@ -38,6 +38,8 @@ pub(super) struct Acked {
     pub(super) in_flight: f64,
     /// The encoder's rate in bits per second.
     pub(super) target: f64,
+    /// True if the authors' receiver would have reported with this packet.
+    pub(super) is_report: bool,
 }
 
 /// The reference window in bytes.
@@ -154,9 +156,11 @@ impl WindowV2 {
         }
     }
 
-    /// Averages the queueing delay and its deviation: slowly when it rises, at once when it falls.
+    /// Averages the queueing delay and its deviation: slowly when it rises, at once when it falls. Only the packet with
+    /// which a report would come counts: the first packet of a frame has the shortest queue, its last one the longest.
     fn average(&mut self, params: &ScreamParams, acked: &Acked) {
-        if acked.now.since(self.averaged_at) < params.virtual_rtt.min(acked.srtt) {
+        let is_early = acked.now.since(self.averaged_at) < params.virtual_rtt.min(acked.srtt);
+        if is_early || !acked.is_report {
             return;
         }
         self.averaged_at = acked.now;

@@ -1,6 +1,6 @@
 //! Handles an account's deadlines: losses by time, the tail loss probe, the retransmission timeout.
 
-use paceline_cc::{Congestion, Feedback, Signals, Time};
+use paceline_cc::{Congestion, Feedback, Signals, Span, Time};
 
 use super::gaps::note_loss;
 use super::timers::TailDeadlines;
@@ -27,7 +27,7 @@ impl Account {
     /// Handles one deadline that has passed. Call it until it returns [`Expired::Nothing`]. Repairs may be due
     /// afterwards that the receiver has asked for: [`Account::next_repair`].
     pub fn on_deadline(&mut self, now: Time) -> Expired<'_> {
-        if self.is_quiet_at(now) {
+        if self.is_quiet_until(now + Span::from_nanos(1)) {
             return Expired::Nothing;
         }
         self.hear_requests(now);

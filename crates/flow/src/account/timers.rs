@@ -92,34 +92,22 @@ impl Account {
     #[inline]
     pub fn deadline(&self) -> Time {
         let TailDeadlines { probe, timeout } = self.tail_deadlines();
-        let deadline = self.timers.loss.min(probe).min(timeout).min(self.next_request());
-        debug_assert!(self.deadline_bound() <= deadline, "a bound after its deadline");
-        deadline
-    }
-
-    /// Returns a time before which no deadline can lie. Costs a tenth of [`Account::deadline`].
-    #[inline]
-    pub(crate) fn deadline_bound(&self) -> Time {
-        let rto = self.rtt.rto();
-        let soonest = rto.min(self.rtt.smoothed() * 2);
-        let bound = self.timers.loss.min(self.timers.start + soonest).min(self.next_request());
-        match self.ledger.oldest() {
-            Some(oldest) => bound.min(self.ledger.entry(oldest).sent + rto),
-            None => bound,
-        }
+        self.timers.loss.min(probe).min(timeout).min(self.next_request())
     }
 
     /// Returns true if no deadline can lie before `time`. A cheap bound: false does not mean that
     /// one does.
     #[inline]
     pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
-        self.deadline_bound() >= time
-    }
-
-    /// Returns true if no deadline can have come by `now`. A cheap bound, too.
-    #[inline]
-    pub(crate) fn is_quiet_at(&self, now: Time) -> bool {
-        self.deadline_bound() > now
+        let rto = self.rtt.rto();
+        let soonest = rto.min(self.rtt.smoothed() * 2);
+        self.timers.loss >= time
+            && self.next_request() >= time
+            && self.timers.start + soonest >= time
+            && self
+                .ledger
+                .oldest()
+                .is_none_or(|oldest| self.ledger.entry(oldest).sent + rto >= time)
     }
 
     /// Returns true if no data is in flight that the receiver still needs: then there is no tail,

@@ -35,16 +35,12 @@ impl Sender {
         if self.pacer.next() > now && waits && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
-        // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
-        let is_kept = self.wake > now;
-        let latest = if is_kept { next.min(self.wake) } else { next };
-        // A paced sender comes here for each packet. Its exact deadlines cost much, and mostly move
-        // before they come: it wakes up at their lower bound, and looks again.
-        let bound = self.account.deadline_bound();
-        if bound < latest {
-            next = if bound > now { bound } else { next.min(self.account.deadline()) };
+        // A paced sender comes here for each packet, and its exact deadlines are seldom needed.
+        if !self.account.is_quiet_until(next) {
+            next = next.min(self.account.deadline());
         }
-        if next < self.wake || !is_kept {
+        // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
+        if next < self.wake || self.wake <= now {
             self.wake = next;
         }
     }
@@ -60,7 +56,7 @@ impl Sender {
     pub(super) fn on_wake(&mut self, now: Time, place: &mut Packet) -> bool {
         let is_quiet = self.source.next().min(self.plan.timer) > now
             && self.connector.as_deref().is_none_or(Connector::is_established)
-            && self.account.is_quiet_at(now);
+            && self.account.is_quiet_until(now + Span::from_nanos(1));
         !is_quiet && self.on_timers(now, place)
     }
 
@@ -79,16 +75,14 @@ impl Sender {
                 self.reconnect();
             }
         }
-        if self.connector.as_deref().is_some_and(|connector| !connector.is_established())
-            && self.shake_hands(now, place)
-        {
+        if self.connector.is_some() && self.shake_hands(now, place) {
             return true;
         }
         if self.plan.timer <= now {
             self.controller.on_timer(now);
             self.replan();
         }
-        while !self.account.is_quiet_at(now) {
+        loop {
             // Losses and timeouts go to the controller; any other event ends the loop.
             let feedback: Feedback<'_> = match self.account.on_deadline(now) {
                 Expired::Nothing => return false,
@@ -105,7 +99,6 @@ impl Sender {
                 self.on_progress(now);
             }
         }
-        false
     }
 
     /// Sends new data beyond the window if the receiver takes it, or else repeats the newest packet

@@ -54,7 +54,7 @@ def real_call(args, paceline, folder):
     command = [
         paceline, "link", "--up", args.up, "--down", "100Mbps", "--up-buffer", str(args.buffer), "--up-queue",
         args.queue, "--delay", f"{args.delay_ms}ms", "--log", f"{folder}/link", "--summary", f"{folder}/link.json",
-        "-q", "--start-on", "data/udp", "--outside", receive, "--wait-for", str(args.port), "--", "sh", "-c", send,
+        "-q", "--realtime", "--start-on", "data/udp", "--outside", receive, "--wait-for", str(args.port), "--", "sh", "-c", send,
     ]
     done = subprocess.run(command, timeout=args.seconds + 300)
     if done.returncode != 0:

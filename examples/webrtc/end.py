@@ -61,6 +61,14 @@ def arguments():
     return parser.parse_args()
 
 
+class Server(ThreadingHTTPServer):
+    """A web server that says nothing of connections which a browser breaks off as it ends."""
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class End:
     """The servers of one end, and its browser."""
 
@@ -128,7 +136,7 @@ class End:
         if self.args.role == "receive":
             addresses.append(("0.0.0.0", self.args.signal_port))
         for address in addresses:
-            server = ThreadingHTTPServer(address, Handler)
+            server = Server(address, Handler)
             threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def run(self):

@@ -12,6 +12,7 @@ rights of `paceline link`, and `paceline` in the path or in $PACELINE.
 import argparse
 import html
 import json
+import math
 import os
 import re
 import shlex
@@ -174,21 +175,28 @@ def longest(departures):
     return [(BIN_S * (index + 1), delay) for index, delay in sorted(bins.items())]
 
 
-def chart(title, calls, key):
-    """An SVG with one line per call."""
+def ticks(most):
+    """Round values from 0 on, at most six, the last of which is `most` or more."""
+    unit = 10 ** math.floor(math.log10(most / 5))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * 5 >= most)
+    return [step * index for index in range(math.ceil(most / step) + 1)]
+
+
+def chart(title, calls, key, seconds):
+    """An SVG with one line per call, from 0 to `seconds`."""
     width, height, left, bottom = 720, 240, 50, 30
-    series = [call[key] for call in calls]
-    points = [point for one in series for point in one]
-    most_x = max((x for x, _ in points), default=1)
-    most_y = 1.05 * max((y for _, y in points), default=1) or 1
-    place = lambda x, y: (left + (width - left - 10) * x / most_x, (height - bottom) * (1 - y / most_y) + 10)
+    series = [[(x, y) for x, y in call[key] if x <= seconds] for call in calls]
+    values = ticks(max((y for one in series for _, y in one), default=1) or 1)
+    most_y = values[-1]
+    place = lambda x, y: (left + (width - left - 20) * x / seconds, (height - bottom) * (1 - y / most_y) + 10)
     parts = [f'<svg viewBox="0 0 {width} {height + 20}" role="img" aria-label="{html.escape(title)}">']
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        x0, y0 = place(0, share * most_y)
-        parts.append(f'<path class="grid" d="M{x0:.1f} {y0:.1f}H{width - 10}"/>')
-        parts.append(f'<text x="{left - 6}" y="{y0 + 4:.1f}" text-anchor="end">{share * most_y:.3g}</text>')
-        x, y = place(share * most_x, 0)
-        parts.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{share * most_x:.0f} s</text>')
+    for value in values:
+        x, y = place(0, value)
+        parts.append(f'<path class="grid" d="M{x:.1f} {y:.1f}H{width - 20}"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+    for time in (time for time in ticks(seconds) if time <= seconds):
+        x, y = place(time, 0)
+        parts.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{time:g} s</text>')
     for index, one in enumerate(series):
         path = "L".join("{:.1f} {:.1f}".format(*place(x, y)) for x, y in one)
         parts.append(f'<path class="line{index}" d="M{path}"/>' if one else "")
@@ -198,7 +206,7 @@ def chart(title, calls, key):
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}svg{width:100%;font-size:11px}
-.grid{stroke:#ddd}.line0,.line1{fill:none;stroke-width:2}.line0{stroke:#0b6e99}.line1{stroke:#d9730d}
+text{fill:currentColor}.grid{stroke:#ddd}.line0,.line1{fill:none;stroke-width:2}.line0{stroke:#0b6e99}.line1{stroke:#d9730d}
 .key0{color:#0b6e99}.key1{color:#d9730d}@media(prefers-color-scheme:dark){body{background:#191919;color:#ddd}}"""
 
 
@@ -220,8 +228,8 @@ def page(args, calls):
     return (f'<!doctype html><meta charset="utf-8"><title>A call over {html.escape(args.up)}</title>'
             f"<style>{STYLE}</style><h1>A real call beside the simulated one</h1><p>{html.escape(link)}</p>{late}"
             f"<table><tr><th></th>{heads}</tr>{body}</table>"
-            + chart("Target rate (Mbit/s)", calls, "target_mbps")
-            + chart("Longest queueing delay (ms)", calls, "delay_series_ms"))
+            + chart("Target rate (Mbit/s)", calls, "target_mbps", args.seconds)
+            + chart("Longest queueing delay (ms)", calls, "delay_series_ms", args.seconds))
 
 
 def main():

@@ -10,10 +10,11 @@ PROGRAM = $(or $(CARGO_TARGET_DIR),target)/release/paceline
 
 .PHONY: demo test site npm book page-frames python wheel wheel-test wheels python-image tunnel-long transfer-long tunnel-office tunnel-soak slurm kernel-long linux-guest page-load loads home default-scheme bench pgo dist archive lint style rustdoc digests docs docs-check api setup setup-tests build clean
 
-# With the page of `paceline serve`, if `make site` has built it.
+# With the page of `paceline serve`, if `make site` has built it. With the features of the whole workspace: the Python package
+# and the site then share all packages with the program (`-p paceline-cli` selects fewer features, and so other builds).
 build: export PACELINE_PAGE = $(TARGET)/site/paceline.html
 build: setup
-	$(CARGO) build --release --locked -p paceline-cli $$(.ci/features --cli)
+	$(CARGO) build --release --locked --workspace --bin paceline $(FEATURES)
 
 ## Builds the program, compares ABC with Cubic and Cubic+CoDel on built-in cellular traces, and
 ## leaves plots and a page in out/demo.
@@ -136,7 +137,7 @@ digests: setup
 ## and a page for each scheme, from sources, measured figures and a short run of each scheme. Also
 ## updates their summaries in docs.
 docs: setup
-	$(CARGO) run --release --locked -p paceline-xtask -- documents $(OUT)/docs --summaries
+	.ci/xtask release documents $(OUT)/docs --summaries
 
 ## Compares the measured figures, the summaries in docs, the README's counts and the schemes' pages
 ## with the program.

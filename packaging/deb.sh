@@ -44,8 +44,7 @@ done
   printf '\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n'
   printf '\nThe packages that the program is linked with, and their licences: third-party-licenses.txt.gz in this folder.\n'
 } | install -D -m 644 /dev/stdin "$doc/copyright"
-${CARGO:-cargo} run --locked --quiet -p paceline-xtask --no-default-features -- \
-  licenses paceline-cli "$tree/licenses.txt" --features paceline-cli/bpf >/dev/null
+.ci/xtask release licenses paceline-cli "$tree/licenses.txt" --features paceline-cli/bpf >/dev/null
 gzip -9nc "$tree/licenses.txt" | install -D -m 644 /dev/stdin "$doc/third-party-licenses.txt.gz"
 gzip -9nc CHANGELOG.md | install -D -m 644 /dev/stdin "$doc/CHANGELOG.md.gz"
 # In Debian's format, which Debian's tools read (Debian policy 12.7).

@@ -22,9 +22,8 @@ cp -r docs "$documents"
 # The table of contents is the book's alone.
 rm -f "$documents/SUMMARY.md"
 host=$([ "$profile" = dev ] && echo dev || echo release)
-${CARGO:-cargo} run --locked --quiet -p paceline-xtask --profile "$host" -- documents "$documents"
-${CARGO:-cargo} run --locked --quiet -p paceline-xtask --profile "$host" -- \
-  licenses paceline-web site/licences.txt --target wasm32-unknown-unknown
+.ci/xtask "$host" documents "$documents"
+.ci/xtask "$host" licenses paceline-web site/licences.txt --target wasm32-unknown-unknown
 { printf '# Licences\n\n```\n' && cat site/licences.txt && printf '```\n'; } >"$documents/licences.md"
 (cd "$documents" && find . -name '*.md' | sed 's|^\./||; s|\.md$||' | sort >index.txt)
 mkdir -p "$out"

@@ -52,8 +52,7 @@ build() {
   shift 2
   [ "$profile" = release ] || quiet=(--quiet)
   mkdir -p "$folder"
-  "${CARGO:-cargo}" run --locked "${quiet[@]}" -p paceline-xtask --no-default-features -- \
-    licenses paceline-python $package/THIRD-PARTY-LICENSES.txt >/dev/null
+  .ci/xtask "$profile" licenses paceline-python $package/THIRD-PARTY-LICENSES.txt >/dev/null
   "$environment/bin/maturin" build "${quiet[@]}" --locked --profile "$profile" -m $package/Cargo.toml -o "$folder" "$@"
 }
 

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paceline_cli::Host;
+use paceline_cli::{Host, ThreadWork};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::controller::add_controllers;
-use crate::run::{RunControl, run_interruptibly};
+use crate::run::{RunControl, keeping_thread_state, run_interruptibly};
 
 /// Returns the Python files and classes that a command line names as schemes: the text, and the file or class relative
 /// to the working directory. `arguments` begin with the program's name.
@@ -44,7 +44,8 @@ pub(crate) fn command(
         let control = Arc::clone(&control);
         Arc::new(move || control.go_on())
     };
-    let host = Host { names, arguments, program, go_on, salt };
+    let run_thread = Arc::new(|work: ThreadWork| keeping_thread_state(work));
+    let host = Host { names, arguments, program, go_on, run_thread, salt };
     if controllers.is_empty() {
         // On this thread: a process with several threads may not enter a user namespace, which emulators do.
         return Ok(py.detach(|| paceline_cli::run_in(host)));

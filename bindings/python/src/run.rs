@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
 /// Interval at which Python's signals are checked.
 const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -115,6 +116,12 @@ fn thread_number(py: Python<'_>) -> u64 {
     })
 }
 
+/// Does `work` on this thread without Python's lock, and keeps Python's state of the thread from its beginning to its end. Without
+/// it, each call of Python code creates a state, maps memory for its stack, and removes both.
+pub(crate) fn keeping_thread_state(work: impl FnOnce() + Send) {
+    Python::attach(|py| py.detach(work));
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -133,15 +140,14 @@ pub(crate) fn run_interruptibly<T: Send>(
     control: &RunControl,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| PyRuntimeError::new_err(format!("no threads to run on: {error}")))?;
     let (result, interrupt) = py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             let worker = scope.spawn(move || {
-                let done = pool.install(work);
+                // `build_scoped` returns when its threads have ended: none outlives the interpreter.
+                let in_thread = |thread: ThreadBuilder| keeping_thread_state(|| thread.run());
+                let pool = ThreadPoolBuilder::new().num_threads(threads);
+                let done = pool.build_scoped(in_thread, |pool| pool.install(work));
                 let _ = sender.send(done);
             });
             let mut interrupt = None;
@@ -161,6 +167,9 @@ pub(crate) fn run_interruptibly<T: Send>(
                 }
             }
         })
+    });
+    let result = result.and_then(|done| {
+        done.map_err(|error| PyRuntimeError::new_err(format!("no threads to run on: {error}")))
     });
     let exception = control.take_exception();
     match (interrupt, exception) {

@@ -61,6 +61,43 @@ def test_the_package_has_the_command(tmp_path):
     assert done.returncode == 1 and "there is no such program here" in done.stderr, done.stderr
 
 
+THREADS = """
+import threading
+
+import paceline
+
+own = threading.local()
+
+
+class Counting(paceline.Controller):
+    def start(self):
+        self.calls, own.calls = 0, 0
+        return paceline.Plan(40 * self.setup.mss_bytes)
+
+    def on_feedback(self, feedback):
+        self.calls += 1
+        own.calls += 1
+        assert own.calls == self.calls
+"""
+
+ON_THREADS = {
+    "compare": ["--schemes", "./counting.py", *SHORT],
+    "evaluate": ["./counting.py", "--only", "bufferbloat", "--runs", "1", "-q"],
+    "sweep": ["sweep.toml", "-q", "-o", "swept"],
+}
+
+
+@pytest.mark.parametrize("command", ON_THREADS)
+def test_a_run_keeps_the_state_of_its_thread(tmp_path, command):
+    (tmp_path / "counting.py").write_text(THREADS)
+    flow = '[[link]]\nname = "a"\nrate = "12Mbps"\n\n[[flow]]\nscheme = "./counting.py"\npath = ["a"]\n'
+    (tmp_path / "run.toml").write_text('duration = "1s"\n\n' + flow)
+    (tmp_path / "sweep.toml").write_text('scenario = "run.toml"\n[grid]\n"link.a.rate" = ["6Mbps", "12Mbps"]\n')
+    line = [sys.executable, "-m", "paceline", command, *ON_THREADS[command]]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

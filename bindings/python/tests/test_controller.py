@@ -1,5 +1,6 @@
 """Controllers in Python."""
 
+import threading
 import traceback
 
 import pytest
@@ -27,6 +28,20 @@ class Delay(paceline.Controller):
 class Sixty(paceline.Controller):
     def start(self):
         return Plan(60 * self.setup.mss_bytes)
+
+
+def test_a_run_keeps_the_state_of_its_thread():
+    """A state for each call would cost more than the call."""
+    own = threading.local()
+    counts = []
+
+    class Counting(Sixty):
+        def on_feedback(self, feedback):
+            own.calls = getattr(own, "calls", 0) + 1
+            counts.append(own.calls)
+
+    paceline.compare("12Mbps", Counting, duration="2s", runs=1)
+    assert len(counts) > 100 and counts == list(range(1, len(counts) + 1))
 
 
 def test_beside_built_in_schemes():

@@ -7,6 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use paceline_sim::Names;
 
+/// All work of a thread.
+pub type ThreadWork = Box<dyn FnOnce() + Send>;
+
 /// A program that runs a command of Paceline in its own process, with schemes of its own: see
 /// [`run_in`](crate::run_in).
 #[derive(Clone)]
@@ -20,6 +23,9 @@ pub struct Host {
     /// Returns false to end simulated runs early, for example after an error in a controller. The command then
     /// prints no results.
     pub go_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Runs the work of a thread that makes simulated runs, from its beginning to its end, for example with what an interpreter
+    /// keeps for each thread that calls it.
+    pub run_thread: Arc<dyn Fn(ThreadWork) + Send + Sync>,
     /// Text on which results depend, beside the program and the command line, such as a digest of the
     /// controllers' source. Kept runs are used again only for equal texts.
     pub salt: String,
@@ -36,7 +42,8 @@ impl Host {
     pub(crate) fn process(names: Names) -> Host {
         let arguments = std::env::args_os().collect();
         let program = std::env::current_exe().ok();
-        Host { names, arguments, program, go_on: Arc::new(|| true), salt: String::new() }
+        let (go_on, run_thread) = (Arc::new(|| true), Arc::new(|work: ThreadWork| work()));
+        Host { names, arguments, program, go_on, run_thread, salt: String::new() }
     }
 }
 
@@ -74,6 +81,14 @@ pub(crate) fn program() -> Result<PathBuf, String> {
 /// Returns false if simulated runs are to end early.
 pub(crate) fn go_on() -> bool {
     get().is_none_or(|host| (host.go_on)())
+}
+
+/// Runs the work of a thread that makes simulated runs, as the host wants it.
+pub(crate) fn run_thread(work: ThreadWork) {
+    match get() {
+        Some(host) => (host.run_thread)(work),
+        None => work(),
+    }
 }
 
 /// True if the command runs in the Python package, with controllers of its user.

@@ -52,6 +52,7 @@ mod sheet;
 mod table;
 mod tcp_probe;
 mod temporary;
+mod threads;
 mod usage;
 
 use std::process::ExitCode;
@@ -61,7 +62,7 @@ use paceline_sim::Names;
 
 use commands::Command;
 
-pub use host::Host;
+pub use host::{Host, ThreadWork};
 pub use python::{PythonScheme, python_schemes};
 pub use registries::builtin as names;
 

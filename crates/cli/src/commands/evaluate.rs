@@ -24,6 +24,7 @@ use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
 use crate::table::{Grid, counted};
+use crate::threads::Threads;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -133,10 +134,7 @@ impl Evaluate {
             }
             Some(_) | None => Store::disabled(),
         };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.into())
-            .build()
-            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
+        let pool = Threads::new(self.threads.into())?;
         let names = Arc::new(registries::names().clone());
         let progress = CostBar::new(self.quiet);
         let began = Instant::now();

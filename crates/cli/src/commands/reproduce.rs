@@ -17,6 +17,7 @@ use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::results::{self, Kind};
 use crate::table::{Grid, counted};
+use crate::threads::Threads;
 
 /// Measure the claims of the papers again, and say which of them hold
 ///
@@ -180,10 +181,7 @@ impl Reproduce {
             }
             Some(_) | None => Store::disabled(),
         };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.into())
-            .build()
-            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
+        let pool = Threads::new(self.threads.into())?;
         let progress = CostBar::new(self.quiet);
         let began = Instant::now();
         let runs = self.runs.unwrap_or(if self.quick { 1 } else { RUNS });

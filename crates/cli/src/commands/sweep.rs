@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::host;
 use crate::output::{self, Error};
 use crate::registries;
+use crate::threads::Threads;
 
 /// Largest file of a sweep or of its scenario, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -110,10 +111,7 @@ impl SweepCommand {
     pub(crate) fn run(self) -> Result<(), Error> {
         let grid = self.grid()?;
         output::make_folder(&self.output)?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.into())
-            .build()
-            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
+        let pool = Threads::new(self.threads.into())?;
         let bar = Bar(output::progress(self.quiet, 1));
         let made =
             pool.install(|| sweep(&grid, self.shard, &self.output, registries::names(), &bar));

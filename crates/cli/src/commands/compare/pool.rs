@@ -4,22 +4,19 @@ use paceline_requests::compare::{CompareJob, CompareRow, CompareRuns};
 use rayon::prelude::*;
 
 use crate::output::{self, Error};
+use crate::threads::Threads;
 use crate::{host, registries};
 
 /// Threads that make the runs of a comparison.
 pub(super) struct Pool {
     pub(super) runs: CompareRuns,
-    threads: rayon::ThreadPool,
+    threads: Threads,
     quiet: bool,
 }
 
 impl Pool {
     pub(super) fn new(runs: CompareRuns, threads: usize, quiet: bool) -> Result<Pool, Error> {
-        let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::Message(format!("no threads to run on: {error}")))?;
-        Ok(Pool { runs, threads, quiet })
+        Ok(Pool { runs, threads: Threads::new(threads)?, quiet })
     }
 
     /// Makes the runs of the request.

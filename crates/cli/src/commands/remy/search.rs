@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::output::{self, Error};
+use crate::threads::Threads;
 
 /// Largest specification file in bytes.
 pub(super) const LARGEST: u64 = 1 << 20;
@@ -64,7 +65,7 @@ impl SearchArgs {
         &self,
         run: impl FnOnce() -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        pool(self.threads)?.install(run)
+        Threads::new(self.threads.into())?.install(run)
     }
 
     /// Searches with each of the seeds, one after the other. `one` gets a seed, the folder of its
@@ -97,14 +98,6 @@ impl SearchArgs {
         let label = if self.seeds > 1 { format!("seed {seed}: ") } else { String::new() };
         Shown { json: self.json, quiet: self.quiet, label, of: None }
     }
-}
-
-/// Returns a pool of this many threads; 0 for one per core.
-pub(super) fn pool(threads: u16) -> Result<rayon::ThreadPool, Error> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.into())
-        .build()
-        .map_err(|error| Error::Message(format!("no threads to run on: {error}")))
 }
 
 /// Returns the time at which a duration that begins now ends.

@@ -12,10 +12,11 @@ use paceline_remy::studies::{
 use paceline_remy::train::{EvaluatorWork, Folder, Plan, Trainer, TrainingEvaluator};
 use serde::Serialize;
 
-use super::search::{LARGEST, Limits, Shown, end_after, message, pool};
+use super::search::{LARGEST, Limits, Shown, end_after, message};
 use crate::args;
 use crate::output::{self, Error};
 use crate::table::Grid;
+use crate::threads::Threads;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -109,7 +110,7 @@ impl Studies {
         let Some(base) = self.output.as_ref().filter(|_| !self.list) else {
             return self.show(&studies);
         };
-        let document = pool(self.threads)?.install(|| self.work(&studies, base))?;
+        let document = Threads::new(self.threads.into())?.install(|| self.work(&studies, base))?;
         if !document.studies.is_empty() {
             output::write(base, "judged.json", &output::to_saved_json(&document, None)?)?;
         }

@@ -1,0 +1,55 @@
+//! Threads that make simulated runs.
+
+use std::thread::{self, JoinHandle};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::host;
+use crate::output::Error;
+
+/// Threads that make simulated runs. They have ended when this is dropped.
+pub(crate) struct Threads {
+    /// `None` only while this is dropped.
+    pool: Option<ThreadPool>,
+    running: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Starts this many threads; 0 for one per core.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub(crate) fn new(count: usize) -> Result<Threads, Error> {
+        let mut running = Vec::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(count)
+            .spawn_handler(|one| {
+                let work = Box::new(move || one.run());
+                running.push(thread::Builder::new().spawn(move || host::run_thread(work))?);
+                Ok(())
+            })
+            .build();
+        let pool = pool.map_err(|error| Error::Message(format!("no threads to run on: {error}")));
+        // After an error, rayon ends the threads that were started.
+        Ok(Threads { pool: Some(pool?), running })
+    }
+
+    /// Runs `work`, whose parallel parts run on these threads.
+    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // The threads end when the pool is dropped.
+        self.pool = None;
+        for thread in self.running.drain(..) {
+            // A panic in a run has been passed on by the pool.
+            let _ = thread.join();
+        }
+    }
+}

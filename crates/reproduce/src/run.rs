@@ -142,27 +142,12 @@ pub(crate) fn plan(
 /// Number of runs behind each claim unless a caller names another one.
 pub const RUNS: u32 = 8;
 
-/// Experiments with fewer runs than others, because one takes long: their names, and how many.
-const FEWER_RUNS: [(&str, usize); 2] = [
-    // A run has 230 simulations of 40 s, each with its own seed.
-    ("coexistence", 2),
-    // A run has 64 senders at 10 Gbit/s.
-    ("remy-data-centre", 3),
-];
-
-/// Returns the largest number of runs of an experiment.
-fn most_runs(experiment: &Experiment) -> usize {
-    let fewer = FEWER_RUNS.iter().find(|(name, _)| *name == experiment.name);
-    fewer.map_or(usize::MAX, |(_, runs)| *runs)
-}
-
 /// Returns the setting of run `number`: the first one unchanged, each other one with its own seed.
 fn setting_of_run(setting: &Setting, number: u32) -> Setting {
     Setting { seed: seed_of_run(setting.seed, number), ..setting.clone() }
 }
 
-/// The tasks of one run, by experiment. Further runs are without the tasks that run once, and
-/// without experiments that have fewer runs.
+/// The tasks of one run, by experiment. Further runs are without the tasks that run once.
 struct RunPlan {
     setting: Setting,
     plans: Vec<Vec<Task>>,
@@ -171,10 +156,8 @@ struct RunPlan {
 impl RunPlan {
     fn new(claims: &[Claim], setting: &Setting, number: u32) -> Result<RunPlan, String> {
         let setting = setting_of_run(setting, number);
-        let plans = plan(claims, &setting)?.into_iter().map(|(experiment, tasks)| {
-            let is_made = number as usize <= most_runs(experiment);
-            let tasks =
-                tasks.into_iter().filter(|task| is_made && (number == 1 || !task.runs_once()));
+        let plans = plan(claims, &setting)?.into_iter().map(|(_, tasks)| {
+            let tasks = tasks.into_iter().filter(|task| number == 1 || !task.runs_once());
             tasks.map(|task| task.of_run(number, setting.seed)).collect()
         });
         Ok(RunPlan { plans: plans.collect(), setting })
@@ -222,7 +205,6 @@ pub fn reproduce(
     for (at, experiment) in chosen.into_iter().enumerate() {
         experiments.push((experiment, find(experiment, setting, &first[at])?));
         let own = others.iter().skip(at).step_by(repeated.len()).zip(&settings[1..]);
-        let own = own.take(most_runs(experiment).saturating_sub(1));
         let measures = own
             .filter(|_| repeated[at])
             .map(|(results, setting)| Ok(find(experiment, setting, results)?.measures));

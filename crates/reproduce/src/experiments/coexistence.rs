@@ -1,5 +1,7 @@
 //! ABC beside other flows at an ABC router (§4.3 and Fig. 13 of the ABC paper).
 
+use std::ops::Range;
+
 use paceline_cc::{Rate, Span, Spec, Stream};
 use paceline_flow::Amount;
 use paceline_path::BufferSize;
@@ -34,8 +36,8 @@ const QUICK: [&str; 3] = ["0", "6.25", "50"];
 const LINK_MBPS: f64 = 96.0;
 /// Buffer of each queue in packets: one bandwidth-delay product; the paper states no size here.
 const QUEUE: u64 = 800;
-/// Number of runs of each setting in the paper.
-const PAPER_RUNS: usize = 10;
+/// Number of draws of each setting: the paper's number of runs.
+const DRAWS: u64 = 10;
 const SHORT_BYTES: f64 = 10_000.0;
 /// Time within which long flows start at random.
 const STARTS: Span = Span::from_millis(100);
@@ -52,15 +54,9 @@ fn loads(setting: &Setting, way: &str) -> Vec<&'static str> {
     all.iter().copied().filter(|load| setting.causes || is_read(way, load)).collect()
 }
 
-/// Number of runs: the paper's 10. For max-min weights, whose flows differ by about the allowed
-/// bound, 40: the largest deviation at five loads is accurate to one percentage point with 10 runs,
-/// and to half a point with 40.
-fn runs(setting: &Setting, way: &str) -> u64 {
-    match way {
-        _ if setting.quick => 4,
-        "maxmin" => 40,
-        _ => 10,
-    }
+/// Returns the numbers of the draws.
+fn draws(setting: &Setting) -> Range<u64> {
+    0..if setting.quick { 4 } else { DRAWS }
 }
 
 fn name(way: &str, load: &str, run: u64) -> String {
@@ -71,7 +67,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
     let mut tasks = Vec::new();
     for (way, queue) in WAYS {
         for load in loads(setting, way) {
-            for run in 0..runs(setting, way) {
+            for run in draws(setting) {
                 let name = name(way, load, run);
                 let scenario = scenario(&name, queue, load, setting, run)?;
                 let task = Task::scenario(name, scenario);
@@ -153,7 +149,6 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut rows = Vec::new();
     for (way, _) in WAYS {
         let (mut differences, mut deviations, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
-        let mut first = [Vec::new(), Vec::new(), Vec::new()];
         let mut panels =
             [("Mbit/s, mean of a flow", "Mbit/s"), ("deviation (%)", "%")].map(|(title, unit)| {
                 BarPanel { title: title.into(), unit: unit.into(), ..BarPanel::default() }
@@ -164,29 +159,18 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
                     let record = results.get(&name(way, load, run));
                     [1, 2, 3].map(|flow| record.number(&format!("flow.{kind} {flow}.goodput")))
                 };
-                (0..runs(setting, way)).map(of).collect()
+                draws(setting).map(of).collect()
             };
             let [abc, cubic] = LONG.map(|kind| spread(&rates(kind)));
             let excess = cubic.mean / abc.mean - 1.0;
             let difference = (cubic.mean - abc.mean).abs() / cubic.mean.max(abc.mean);
             let key = format!("{way}.{load}");
-            // Only the number of runs that the paper has.
-            let [abc_ten, cubic_ten] = LONG.map(|kind| {
-                let mut runs = rates(kind);
-                runs.truncate(PAPER_RUNS);
-                spread(&runs)
-            });
-            let ten = (cubic_ten.mean - abc_ten.mean).abs() / cubic_ten.mean.max(abc_ten.mean);
-            findings.measure(format!("ten.{key}.difference"), ten);
-            first[0].push(ten);
-            first[1].push(abc_ten.deviation);
-            first[2].push(abc_ten.deviation - cubic_ten.deviation);
             findings.measure(format!("{key}.excess"), excess);
             findings.measure(format!("{key}.difference"), difference);
             findings.measure(format!("{key}.abc.deviation"), abc.deviation);
             findings.measure(format!("{key}.cubic.deviation"), cubic.deviation);
             let used = mean(
-                (0..runs(setting, way))
+                draws(setting)
                     .map(|run| results.get(&name(way, load, run)).number("link.link.utilization")),
             );
             findings.measure(format!("{key}.utilization"), used);
@@ -209,11 +193,6 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         findings.measure(format!("{way}.difference"), largest(&differences));
         findings.measure(format!("{way}.abc.deviation"), largest(&deviations));
         findings.measure(format!("{way}.abc-cubic.deviation"), largest(&gaps));
-        for (part, values) in
-            ["difference", "abc.deviation", "abc-cubic.deviation"].iter().zip(&first)
-        {
-            findings.measure(format!("ten.{way}.{part}"), largest(values));
-        }
         let bars = Bars {
             label: format!("Long flows by the load of short ones, weights by {way}"),
             groups: loads(setting, way).iter().map(|load| format!("{load} %")).collect(),

@@ -111,6 +111,11 @@ impl Task {
     ) -> Task {
         let mut key = String::from(if self_inflicted { "self-inflicted;" } else { "" });
         let mut plain = scenario.clone();
+        // The name labels a run and changes nothing in it: equal runs of two experiments are one. With
+        // a caller's schemes it stays, since two callers may have different ones of one name.
+        if names.is_none() {
+            plain.name.clear();
+        }
         for link in &mut plain.links {
             if let Capacity::Trace { trace, .. } = &link.capacity {
                 // The trace's content goes into the key as a hash.
@@ -228,4 +233,18 @@ pub(crate) const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 fn hash_entries(entries: &[u32]) -> u64 {
     let mix = |state: u64, entry: &u32| (state ^ u64::from(*entry)).wrapping_mul(0x100_0000_01b3);
     entries.iter().fold(HASH_START, mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_that_differ_by_name_are_one_task_unless_schemes_are_a_callers() {
+        let tasks = ["a", "b"].map(|name| Task::scenario(name, Scenario::new(name)));
+        assert_eq!(tasks[0].key(), tasks[1].key());
+        let names = Arc::new(paceline_remy::names());
+        let with = |name: &str| Task::scenario_with(name, Scenario::new(name), names.clone());
+        assert_ne!(with("a").key(), with("b").key());
+    }
 }

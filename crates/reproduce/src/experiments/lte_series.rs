@@ -35,7 +35,7 @@ const KNOWN: &str = "abc[credit=target,lookahead=100ms]";
 const UNKNOWN: &str = "abc[credit=target]";
 
 /// Schemes on the uplink, with acknowledgements over 12 Mbit/s and over the downlink's recording.
-const UPLINK: [&str; 3] = ["abc", KNOWN, UNKNOWN];
+const UPLINK: [&str; 2] = ["abc", KNOWN];
 
 /// Returns the name of the task with acknowledgements over the other direction's recording.
 fn recorded(scheme: &str, cellular: &Cellular) -> String {
@@ -55,7 +55,7 @@ fn plan(setting: &Setting) -> Result<Vec<Task>, String> {
         tasks.push(Task::scenario(on(scheme, &cellular.name), with_series(scenario, 200)));
         Ok(())
     };
-    for scheme in SHOWN.into_iter().chain([ENQUEUE, ENQUEUE_DEFAULT, KNOWN, UNKNOWN]) {
+    for scheme in SHOWN.into_iter().chain([ENQUEUE, ENQUEUE_DEFAULT, UNKNOWN]) {
         add(scheme, &down)?;
     }
     for scheme in UPLINK {
@@ -130,16 +130,12 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         view(scheme, &cellular.name, "link", results.get(&recorded(scheme, cellular)))
     };
     type Runs<'a> = &'a dyn Fn(&str, &Cellular) -> RunView;
-    let ways: [(&str, &Cellular, Runs<'_>); 3] =
-        [("down", &down, &of), ("up", &up, &acknowledged), ("up.free", &up, &of)];
-    for (way, cellular, of) in ways {
-        let (known, unknown) = (of(KNOWN, cellular), of(UNKNOWN, cellular));
+    let ways: [(&str, Runs<'_>); 2] = [("up", &acknowledged), ("up.free", &of)];
+    for (way, of) in ways {
+        let known = of(KNOWN, &up);
         findings.measure(format!("known.{way}.p95"), known.queue_delay_ms.p95);
         findings.measure(format!("known.{way}.utilization"), known.utilization);
-        findings.measure(format!("unknown.{way}.p95"), unknown.queue_delay_ms.p95);
-        findings.measure(format!("unknown.{way}.utilization"), unknown.utilization);
-        findings.measure(format!("known/unknown.{way}.p95"), ratio(&known, &unknown));
-        findings.measure(format!("abc.{way}.p95"), of("abc", cellular).queue_delay_ms.p95);
+        findings.measure(format!("abc.{way}.p95"), of("abc", &up).queue_delay_ms.p95);
     }
     let (doubles, halves) = changes(&down.trace);
     findings.measure("doubles", doubles);

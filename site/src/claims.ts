@@ -86,15 +86,13 @@ export class Claims {
   private entry(section: Section): HTMLElement {
     const badge = (verdict: string) => element("span", { class: `verdict ${kind(verdict)}` }, verdict);
     const body = element("div", { class: "body" });
-    const verdict = section.medians || section.now;
-    const made = element("details", { id: `claim-${section.id.toLowerCase()}`, "data-kind": kind(verdict) },
-      element("summary", {}, element("b", {}, section.id), ` ${section.title} `, badge(verdict)), body);
+    const made = element("details", { id: `claim-${section.id.toLowerCase()}`, "data-kind": kind(section.now) },
+      element("summary", {}, element("b", {}, section.id), ` ${section.title} `, badge(section.now)), body);
     made.addEventListener("toggle", () => {
       if (!made.open || body.childNodes.length > 0) return;
       const stated = element("p", {}, `${section.place}. Command: `, element("code", {}, `paceline reproduce ${section.id}`),
-        ". First run, as stated in advance: ", badge(section.stated),
-        "; with later changes: ", badge(section.now),
-        ...(section.medians ? ["; by the medians of all runs: ", badge(section.medians)] : []));
+        ". As stated in advance: ", badge(section.stated),
+        "; with later changes: ", badge(section.now), `; ${section.runs}`);
       body.append(stated, ...renderMarkdown(section.body), this.trial(section.id));
     });
     return made;

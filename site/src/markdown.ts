@@ -116,8 +116,8 @@ export interface Section {
   place: string;
   stated: string;
   now: string;
-  /** By the medians over several runs; empty if it was measured once. */
-  medians: string;
+  /** Number of runs, and of its fragile checks. */
+  runs: string;
   body: string;
 }
 
@@ -144,7 +144,7 @@ export function parseClaims(markdown: string): { summary: string; introduction: 
   }
   const sections = [...rows].map(([id, row]) => ({
     id, place: row[1] ?? "", title: row[2] ?? "", stated: row[3] ?? "", now: row[4] ?? "",
-    medians: row[6] === "one run" ? "" : row[6] ?? "",
+    runs: row[6] ?? "",
     body: (bodies.get(id) ?? []).join("\n"),
   }));
   return { summary, introduction, sections };

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use crate::judged::{CheckResult, ClaimResult};
-use crate::summary::holds;
 
 /// A figure of a paper beside the measured one.
 pub(crate) struct FigurePair<'a> {
@@ -73,7 +72,7 @@ impl CheckResult {
     pub fn is_opposite(&self) -> bool {
         let is_ratio = self.what.contains(" over ");
         let differs = |(paper, here): (f64, f64)| (paper - 1.0) * (here - 1.0) < 0.0;
-        is_ratio && holds(self.shown()) && self.figure().is_some_and(differs)
+        is_ratio && self.shown().holds && self.figure().is_some_and(differs)
     }
 }
 

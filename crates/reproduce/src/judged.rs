@@ -1,5 +1,5 @@
-//! Claims compared with findings: as stated in advance, with later changes, and by the medians over
-//! several runs.
+//! Claims compared with findings: as stated in advance, and with later changes. Both are judged by the
+//! medians over several runs, or by the only run.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct ClaimResult {
     pub verdict: Verdict,
     /// Verdict as stated before the first run.
     pub stated_verdict: Verdict,
-    /// Verdicts by the medians over several runs; `None` with one run.
+    /// The runs behind the verdicts; `None` with one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_runs: Option<RunsVerdict>,
     /// Reason why it does not hold; empty if it holds both ways.
@@ -67,45 +67,38 @@ pub struct ClaimResult {
     pub checks: Vec<CheckResult>,
 }
 
-/// Verdicts on a claim by the medians of its checks over several runs.
+/// The runs behind a claim's verdicts, which are by the medians of its checks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunsVerdict {
     /// Number of runs.
     pub runs: usize,
-    /// Verdict by the bounds in force.
+    /// Verdict by the bounds in force: that of the claim.
     pub verdict: Verdict,
-    /// Verdict by the bounds stated before the first run.
+    /// Verdict by the bounds stated before the first run: that of the claim.
     pub stated_verdict: Verdict,
     /// Number of checks, by the bounds in force, that hold in one to four of five runs.
     pub fragile: usize,
 }
 
 impl RunsVerdict {
-    /// Judges checks; `advance` is added to the number of checks stated in advance. `None` if no
-    /// check has several runs.
-    fn of(checks: &[CheckResult], advance: usize, limits: Limits) -> Option<RunsVerdict> {
-        let now: Vec<&BoundResult> = checks.iter().filter_map(|check| check.now.as_ref()).collect();
-        let stated: Vec<&BoundResult> = checks.iter().map(|check| &check.stated).collect();
-        let runs = |bounds: &[&BoundResult]| {
-            bounds.iter().filter_map(|bound| bound.over_runs.map(|over| over.runs)).min()
-        };
-        // A check that was measured once holds as it does in that run.
-        let holds = |bound: &&&BoundResult| bound.over_runs.map_or(bound.holds, |over| over.holds);
-        let held = |bounds: &[&BoundResult]| bounds.iter().filter(holds).count();
-        let is_fragile = |bound: &&&BoundResult| bound.over_runs.is_some_and(OverRuns::is_fragile);
+    /// Counts the runs behind a claim's verdicts. `None` if no check has several runs.
+    fn of(judged: &ClaimResult) -> Option<RunsVerdict> {
+        let now = || judged.checks.iter().filter_map(|check| check.now.as_ref()?.over_runs);
+        let stated = judged.checks.iter().filter_map(|check| check.stated.over_runs);
+        let fewest_of_stated = stated.map(|over| over.runs).min();
         Some(RunsVerdict {
-            runs: runs(&now).or_else(|| runs(&stated))?,
-            verdict: Verdict::of(held(&now), now.len(), limits),
-            stated_verdict: Verdict::of(held(&stated), stated.len() + advance, limits),
-            fragile: now.iter().filter(is_fragile).count(),
+            runs: now().map(|over| over.runs).min().or(fewest_of_stated)?,
+            verdict: judged.verdict,
+            stated_verdict: judged.stated_verdict,
+            fragile: now().filter(|over| over.is_fragile()).count(),
         })
     }
 
-    /// Returns the verdict in words, with the number of fragile checks.
+    /// Returns the number of runs and of fragile checks in words.
     pub fn words(&self) -> String {
         match self.fragile {
-            0 => self.verdict.words().into(),
-            fragile => format!("{}, {fragile} fragile", self.verdict.words()),
+            0 => format!("{} runs", self.runs),
+            fragile => format!("{} runs, {fragile} fragile", self.runs),
         }
     }
 }
@@ -138,9 +131,9 @@ pub struct BoundResult {
     pub expected: String,
     /// Tolerance.
     pub tolerance: String,
-    /// Measured value.
+    /// Measured value, in the first run.
     pub measured: String,
-    /// Whether it holds.
+    /// Whether it holds: by the median over several runs, or in the only run.
     pub holds: bool,
     /// The figure in several runs; `None` with one run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,22 +148,33 @@ impl BoundResult {
             names.iter().map(|name| measures.get(*name).copied().unwrap_or(f64::NAN)).collect()
         };
         let values = values_in(&findings.measures);
-        let holds = expectation.holds(&values);
+        let holds_first = expectation.holds(&values);
         let mut shown: Vec<String> = values.iter().map(|value| number(*value)).collect();
         // Formats with more digits if a value that misses its bound would look as if it met it.
         let same = |text: &String| expectation.words().split(' ').any(|word| word == text);
-        if let (false, [value], true) = (holds, values.as_slice(), shown.iter().any(same)) {
+        if let (false, [value], true) = (holds_first, values.as_slice(), shown.iter().any(same)) {
             shown = vec![format!("{value:.5}")];
         }
+        let runs = std::iter::once(&findings.measures).chain(further).map(values_in);
+        let over_runs = OverRuns::of(expectation, runs);
         BoundResult {
             expected: expectation.words(),
             tolerance: expectation.tolerance(),
             measured: shown.join(", "),
-            holds,
-            over_runs: OverRuns::of(
-                expectation,
-                std::iter::once(&findings.measures).chain(further).map(values_in),
-            ),
+            holds: over_runs.map_or(holds_first, |over| over.holds),
+            over_runs,
+        }
+    }
+
+    /// Returns the figure by which it is judged: the median with its range over several runs, of an
+    /// order that of its smallest step, or the measured value of the only run.
+    pub fn figure(&self) -> String {
+        match self.over_runs {
+            Some(over) if self.measured.contains(", ") => {
+                format!("smallest step {}", over.range())
+            }
+            Some(over) => over.range(),
+            None => self.measured.clone(),
         }
     }
 }
@@ -394,10 +398,10 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
     // A setting chosen after trial runs was not stated in advance.
     let advance = usize::from(!claim.after_trials.is_empty());
     judged.stated_verdict = Verdict::of(held, all + advance, limits);
-    judged.over_runs = RunsVerdict::of(&judged.checks, advance, limits);
-    if !judged.missing.is_empty() {
+    if judged.missing.is_empty() {
+        judged.over_runs = RunsVerdict::of(&judged);
+    } else {
         (judged.verdict, judged.stated_verdict) = (Verdict::NotMeasured, Verdict::NotMeasured);
-        judged.over_runs = None;
     }
     judged.reason = reason(&judged);
     judged
@@ -415,7 +419,7 @@ fn reason(judged: &ClaimResult) -> String {
             (None, Some(stated)) => stated,
             (None, None) => return None,
         };
-        Some(format!("{mark}{}: {}, not {}", check.what, held.measured, held.expected))
+        Some(format!("{mark}{}: {}, not {}", check.what, held.figure(), held.expected))
     };
     let mut reason: Vec<String> = judged.checks.iter().filter_map(failed).collect();
     if !judged.after_trials.is_empty() {

@@ -12,10 +12,9 @@ Each claim quotes the paper and lists every check: the paper's value or bound, t
 was measured here, and whether it holds. Each claim is judged twice. *Stated in advance* is what \
 was written down before the first run of the check: its metric, its bound, its run. *With later \
 changes* is the check as it is now. Where they differ, a line below the table says what was \
-changed, from what, and why, and both are in the table. *Over runs* is the check as it is now in \
-several runs, which differ in seeds, starts and processing times at hosts: it holds if the median of \
-the runs meets the bound, and is fragile if one to four of five runs do. The first two verdicts are \
-those of the first run. A check that was added later counts both \
+changed, from what, and why, and both are in the table. A check \
+has several runs, which differ in seeds, starts and processing times at hosts. It holds if the median \
+of the runs meets the bound, and is fragile if one to four of five runs do. A check that was added later counts both \
 ways; adding one can only take a claim away. A setting that was corrected to what the paper or its \
 authors' programs have is named, and the bounds stated in advance are held against the corrected \
 one. A claim whose setting the paper leaves open and which was chosen after trial runs does not \
@@ -50,7 +49,7 @@ pub(crate) fn document(
 ) -> String {
     let mut text = format!(
         "# Reproduction\n\n{}\n\n## How claims are judged\n\nMade by `{command}`. {}.\n\n{ABOUT}\n\
-         | claim | where | what | stated in advance | with later changes | changed since | over runs |\n\
+         | claim | where | what | stated in advance | with later changes | changed since | runs |\n\
          | --- | --- | --- | --- | --- | --- | --- |\n",
         first_screen(&reproduction.claims, Ids::Headings),
         reproduction.summary()
@@ -139,7 +138,7 @@ fn rows(check: &Check, judged: &CheckResult) -> String {
         let opposite = if is_now && judged.is_opposite() { OPPOSITE } else { "" };
         // An order's figure over runs is its smallest step; its measures are those of the first run.
         let here = match held.over_runs.is_some() && held.measured.contains(", ") {
-            true => format!("{}; smallest step {here}", held.measured),
+            true => format!("{}; {}", held.measured, held.figure()),
             false => here,
         };
         format!("| {head} | {says} | {bound} | {here} | {share} | {verdict}{opposite} |\n")
@@ -156,11 +155,15 @@ fn section(claim: &Claim, judged: &ClaimResult) -> String {
     }
     let mut text = section_head(claim);
     text += &format!(
-        "\nStated in advance: **{}**. With later changes: **{}**.{}\n",
+        "\nStated in advance: **{}**. With later changes: **{}**{}.\n",
         judged.stated_verdict.words(),
         judged.verdict.words(),
         judged.over_runs.map_or(String::new(), |over| {
-            format!(" Over runs: **by the medians of {} runs: {}**.", over.runs, over.words())
+            let fragile = match over.fragile {
+                0 => String::new(),
+                fragile => format!("; fragile checks: {fragile}"),
+            };
+            format!(" (by the medians of {} runs{fragile})", over.runs)
         })
     );
     let missed: Vec<String> = judged.checks.iter().filter_map(missed).collect();
@@ -204,10 +207,9 @@ const MOST_MISSED: usize = 3;
 /// Returns a present check that does not hold, with its figures; `None` if it holds.
 fn missed(check: &CheckResult) -> Option<String> {
     let bound = check.now.as_ref()?;
-    let holds = bound.over_runs.map_or(bound.holds, |over| over.holds);
     let (says, ours) = says_and_bound(bound, &check.source);
     let expected = if says.is_empty() { ours } else { says };
-    (!holds).then(|| format!("{}: {expected}, here {}", check.what, here_and_held(bound).0))
+    (!bound.holds).then(|| format!("{}: {expected}, here {}", check.what, here_and_held(bound).0))
 }
 
 /// Returns a page for each paper: the name of its file, and the sections of its claims.

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `command` | the command that measured |
 //! | `claim` | its id; the lines below are about it |
-//! | `now`, `stated` | a check as it is now, or as it was stated before its first run: what, expected, tolerance, measured, whether it `holds` |
+//! | `now`, `stated` | a check as it is now, or as it was stated before its first run: what, expected, tolerance, measured in the first run, whether it `holds` by the median of the runs or in the only one |
 //! | `runs` | the check above in several runs: their number; median, 5th and 95th percentile; the number of runs in which it holds; whether its median `holds` |
 //! | `shown` | what shows the cause, and its value |
 //! | `missing`, `stand-in` | a table of rules that was not at hand; and the built-in one that stood in for it |
@@ -249,7 +249,8 @@ fn read_check(claim: &Claim, check: &Check, lines: &mut Lines<'_>) -> Result<Che
             _ => return Err(line.wrong(&problem)),
         };
         if let Some(line) = lines.take("runs") {
-            bound.over_runs = Some(read_over_runs(line)?);
+            let over = read_over_runs(line)?;
+            (bound.holds, bound.over_runs) = (over.holds, Some(over));
         }
         Ok(bound)
     };
@@ -318,11 +319,10 @@ mod tests {
         for part in [
             "# Reproduction\n\n`paceline reproduce` measures",
             "| P |  |  |  | [X1](#x1) |  |  |  |",
-            "Made by `paceline reproduce`. 1 claims.",
+            "Made by `paceline reproduce`. 1 claims, judged by the medians of 8 runs.",
             "| w |  | at least 1 | 1.8 [1.1, 2.2] | 7 of 8 | holds |",
             "| w *(stated in advance)* |  | at least 1 | 0.5 | 0 of 1 | does not hold |",
-            "**by the medians of 8 runs: reproduced**",
-            "Stated in advance: **in part**. With later changes: **reproduced**.",
+            "Stated in advance: **in part**. With later changes: **reproduced** (by the medians of 8 runs).",
             "| n itself | 0.5 |",
             "### Sweep: n by m\n\ncaption\n\n| m | n |",
         ] {

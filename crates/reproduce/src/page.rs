@@ -6,8 +6,9 @@ use crate::claim::Claim;
 use crate::findings::Exhibit;
 use crate::judged::{BoundResult, ClaimResult};
 use crate::markdown::notes;
+use crate::over_runs::OverRuns;
 use crate::run::Reproduction;
-use crate::summary::{OPPOSITE, plot, says_and_bound};
+use crate::summary::{OPPOSITE, Standing, counts_in_words, plot, says_and_bound};
 use crate::verdict::Verdict;
 
 /// Returns the page of a reproduction as one HTML file. `facts` are names and values for the
@@ -15,11 +16,12 @@ use crate::verdict::Verdict;
 pub fn page(reproduction: &Reproduction, claims: &[Claim], facts: &[(&str, String)]) -> String {
     let mut page = Page::new("The papers' claims, measured anew");
     page.paragraph(&format!(
-        "{}. A claim is reproduced if all its checks hold. It is judged by what was stated before the \
-         first run, with what was changed since, and by the medians over several runs. A click on a column's head sorts \
-         by it.",
+        "{}. A claim is reproduced if all its checks hold: by what was stated before the first run, \
+         and with what was changed since. A check holds if the median of its runs meets the bound; it is fragile \
+         if one to four of five runs do. A click on a column's head sorts by it.",
         reproduction.summary()
     ));
+    page.paragraph(&counts_in_words(&reproduction.claims));
     let caption = "Figures that the papers state, and ours. Filled: within the tolerance. On the middle \
                    line they are equal, on the others they differ by a factor of two.";
     page.figure(&plot(&reproduction.claims), caption);
@@ -133,10 +135,11 @@ fn verdicts(judged: &[ClaimResult]) -> Table {
             Cell::text(&judged.id).with_link(&judged.id),
             Cell::text(&judged.place),
             Cell::text(&judged.title),
+            Cell::text(Standing::of(judged).words()),
             cell(judged.stated_verdict, judged.stated_checks_held()),
             cell(judged.verdict, judged.checks_held()),
             match judged.over_runs {
-                Some(over) => Cell::text(over.words()).with_colour(colour(over.verdict)),
+                Some(over) => Cell::text(over.words()),
                 None => Cell::text("one run"),
             },
             Cell::text(&judged.changes),
@@ -146,9 +149,10 @@ fn verdicts(judged: &[ClaimResult]) -> Table {
         "claim",
         "where",
         "what",
+        "in a word",
         "stated in advance",
         "with later changes",
-        "over runs",
+        "runs",
         "changed",
     ];
     Table { columns: columns(&heads), rows: judged.iter().map(row).collect() }
@@ -157,15 +161,14 @@ fn verdicts(judged: &[ClaimResult]) -> Table {
 fn checks(judged: &ClaimResult) -> Table {
     let row = |source: &str, what: String, held: &BoundResult| {
         let (says, bound) = says_and_bound(held, source);
-        let over = held
-            .over_runs
-            .map_or(String::new(), |over| format!("{}; held in {}", over.range(), over.share()));
+        let share = held.over_runs.map_or(String::new(), OverRuns::share);
         vec![
             Cell::text(what),
             Cell::text(says),
             Cell::text(bound),
             Cell::text(&held.measured),
-            Cell::text(over),
+            Cell::text(held.figure()),
+            Cell::text(share),
             match held.holds {
                 true => Cell::text("holds").with_colour(Paint::GOOD),
                 false => Cell::text("does not hold").with_colour(Paint::BAD),
@@ -190,7 +193,8 @@ fn checks(judged: &ClaimResult) -> Table {
             "bound (ours)",
             "here, first run",
             "median [5 %, 95 %]",
-            "first run",
+            "held in",
+            "by the median",
         ]),
         rows: rows.collect(),
     }

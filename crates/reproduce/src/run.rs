@@ -40,8 +40,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// Returns the numbers of claims that hold as stated in advance and with later changes, in one
-    /// line.
+    /// Returns the numbers of claims that hold as stated in advance and with later changes, by the
+    /// medians over the runs, in one line.
     pub fn summary(&self) -> String {
         let all = self.claims.len();
         if self.synthetic || self.quick {
@@ -97,10 +97,14 @@ impl Reproduction {
             let measured = self.claims.iter().filter(|judged| judged.missing.is_empty());
             measured.map(held).fold((0, 0), add)
         };
+        let runs = match self.runs {
+            1 => String::new(),
+            runs => format!(", judged by the medians of {runs} runs"),
+        };
         let ((stated, all_stated), (now, all_now)) =
             (sum(ClaimResult::stated_checks_held), sum(ClaimResult::checks_held));
         format!(
-            "{all} claims. By what was stated in advance: {} ({stated} of {all_stated} checks \
+            "{all} claims{runs}. By what was stated in advance: {} ({stated} of {all_stated} checks \
              hold). With later changes: {} ({now} of {all_now} checks hold). Reproduced both \
              ways: {}",
             line(|judged| judged.stated_verdict),

@@ -7,6 +7,7 @@ use crate::expectation::number;
 use crate::figures::{FigurePair, figures, measures};
 use crate::judged::{BoundResult, CheckResult, ClaimResult};
 use crate::run::Reproduction;
+use crate::verdict::Verdict;
 
 const ABOUT: &str = "\
 `paceline reproduce` measures anew what papers state about ABC, C2TCP, Remy, Sprout and XCP-b. A claim is a statement of a\n\
@@ -91,7 +92,7 @@ pub(crate) enum Standing {
     InPart,
     /// No check holds.
     Not,
-    /// Not measured, or not on what the paper measured, but on a stand-in.
+    /// Not measured, or not on what the paper measured or not at full length.
     Apart,
 }
 
@@ -106,31 +107,26 @@ impl Standing {
         (Standing::Apart, "not comparable"),
     ];
 
+    /// Returns it in words.
+    pub(crate) fn words(self) -> &'static str {
+        Standing::ALL.iter().find(|(one, _)| *one == self).map_or("", |(_, words)| words)
+    }
+
     pub(crate) fn of(claim: &ClaimResult) -> Standing {
-        let is_apart = !claim.unmeasured.is_empty() || !claim.missing.is_empty();
-        if is_apart || !claim.stand_ins.is_empty() || !claim.replaced.is_empty() {
+        if !matches!(claim.verdict, Verdict::Reproduced | Verdict::Partly | Verdict::Not) {
             return Standing::Apart;
         }
-        let (stated, now) = match claim.over_runs {
-            Some(over) => (over.stated_verdict, over.verdict),
-            None => (claim.stated_verdict, claim.verdict),
-        };
-        match (stated.holds(), now.holds()) {
+        match (claim.stated_verdict.holds(), claim.verdict.holds()) {
             (true, true) if claim.over_runs.is_some_and(|over| over.fragile > 0) => {
                 Standing::Fragile
             }
             (true, true) => Standing::Firm,
             (true, false) => Standing::OnlyStated,
             (false, true) => Standing::OnlyChanged,
-            _ if claim.checks.iter().any(|check| holds(check.shown())) => Standing::InPart,
+            _ if claim.checks.iter().any(|check| check.shown().holds) => Standing::InPart,
             _ => Standing::Not,
         }
     }
-}
-
-/// Returns whether a bound holds: by the median of the runs, or in the only one.
-pub(crate) fn holds(bound: &BoundResult) -> bool {
-    bound.over_runs.map_or(bound.holds, |over| over.holds)
 }
 
 /// Returns the figures of the papers beside ours as a plot.
@@ -138,7 +134,7 @@ pub(crate) fn plot(claims: &[ClaimResult]) -> Figure {
     let far = farthest_figures(claims);
     let is_far = |pair: &FigurePair<'_>| far.iter().any(|one| std::ptr::eq(one.check, pair.check));
     let dot = |pair: &FigurePair<'_>| {
-        let held = holds(pair.check.shown());
+        let held = pair.check.shown().holds;
         Dot {
             x: pair.paper,
             y: pair.here,
@@ -237,6 +233,25 @@ fn counts(claims: &[ClaimResult]) -> String {
     )
 }
 
+/// Returns how many claims have each standing, and which are not explained, in two sentences.
+pub(crate) fn counts_in_words(claims: &[ClaimResult]) -> String {
+    let count = |(standing, words): (Standing, &str)| {
+        let number = claims.iter().filter(|claim| Standing::of(claim) == standing).count();
+        format!("{words}: {number}")
+    };
+    let counts = Standing::ALL.map(count).join("; ");
+    let unknown: Vec<&str> =
+        claims.iter().filter(|claim| is_unknown(claim)).map(|claim| claim.id.as_str()).collect();
+    match unknown.is_empty() {
+        true => format!("Of {} claims: {counts}.", claims.len()),
+        false => format!(
+            "Of {} claims: {counts}. Not known is why these, or a part of them, do not come out: {}.",
+            claims.len(),
+            unknown.join(", ")
+        ),
+    }
+}
+
 /// Returns how near the papers' figures ours are.
 fn near(claims: &[ClaimResult]) -> String {
     let figures = figures(claims);
@@ -254,7 +269,7 @@ fn near(claims: &[ClaimResult]) -> String {
          | within the tolerance, but with the opposite sense: a ratio above 1 there and below 1 here, or the reverse | {} |",
         figures.len(),
         measures(&figures),
-        count(&|pair| holds(pair.check.shown())),
+        count(&|pair| pair.check.shown().holds),
         within(0.1),
         within(0.2),
         count(&|pair| tolerance(pair) >= WIDE - 1e-9),
@@ -359,25 +374,27 @@ fn farthest(claims: &[ClaimResult], ids: Ids) -> String {
 /// Returns the figures beyond their tolerance that are farthest from a paper's.
 fn farthest_figures(claims: &[ClaimResult]) -> Vec<FigurePair<'_>> {
     let mut figures = figures(claims);
-    figures.retain(|pair| !holds(pair.check.shown()));
+    figures.retain(|pair| !pair.check.shown().holds);
     figures.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
     figures.truncate(FARTHEST);
     figures
 }
 
+/// Returns whether the cause of a claim says that something is not known.
+fn is_unknown(claim: &ClaimResult) -> bool {
+    let cause = claim.cause_if_needed();
+    Standing::of(claim) != Standing::Apart
+        && ["not known", "has not been found"].iter().any(|words| cause.contains(words))
+}
+
 /// Returns a table of the claims of which something is not known; empty if there are none.
 fn unknown(claims: &[ClaimResult], ids: Ids) -> String {
-    let is_unknown = |claim: &&ClaimResult| {
-        let cause = claim.cause_if_needed();
-        Standing::of(claim) != Standing::Apart
-            && ["not known", "has not been found"].iter().any(|words| cause.contains(words))
-    };
     let row = |claim: &ClaimResult| {
-        let held = claim.checks.iter().filter(|check| holds(check.shown())).count();
+        let held = claim.checks.iter().filter(|check| check.shown().holds).count();
         let share = format!("{held} of {}", claim.checks.len());
         format!("| {} | {} | {share} |\n", ids.write(&claim.id), claim.title)
     };
-    let rows: Vec<String> = claims.iter().filter(is_unknown).map(row).collect();
+    let rows: Vec<String> = claims.iter().filter(|claim| is_unknown(claim)).map(row).collect();
     match rows.is_empty() {
         true => String::new(),
         false => format!(

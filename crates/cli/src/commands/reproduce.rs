@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_reproduce::{
-    BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim, Live, RUNS,
-    Recordings, ReproduceFields, Reproduction, Setting, Store, Verdict, WrittenScenarios,
-    find_claims, keep, markdown, page, reproduce, write_scenarios,
+    BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim, Live,
+    OverRuns, RUNS, Recordings, ReproduceFields, Reproduction, Setting, Store, Verdict,
+    WrittenScenarios, find_claims, keep, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -305,9 +305,10 @@ fn list(claims: &[Claim]) -> String {
 
 fn table(done: &Reproduction) -> String {
     let mut text = String::new();
-    let mut heads = vec!["claim", "what", "paper", "here", "stated", "changed"];
+    let here = if done.runs > 1 { "here, median [5 %, 95 %]" } else { "here" };
+    let mut heads = vec!["claim", "what", "paper", here, "stated", "changed"];
     if done.runs > 1 {
-        heads.extend(["median [5 %, 95 %]", "held in", "by medians"]);
+        heads.push("held in");
     }
     let mut grid = Grid::words(&heads);
     for judged in &done.claims {
@@ -371,7 +372,7 @@ fn costs(costs: &Costs) -> String {
 }
 
 /// Returns the rows of a claim: one for each check, or one if it was not measured. Those of several
-/// runs end with the medians.
+/// runs end with the number of runs in which the check holds.
 fn rows(judged: &ClaimResult) -> Vec<Vec<String>> {
     if !judged.unmeasured.is_empty() {
         let verdict = word(judged.verdict);
@@ -381,8 +382,8 @@ fn rows(judged: &ClaimResult) -> Vec<Vec<String>> {
     let row = |(at, check): (usize, &CheckResult)| {
         let first = |text: String| if at == 0 { text } else { String::new() };
         let cell = |held: Option<&BoundResult>| match held {
-            Some(held) if held.holds => held.measured.clone(),
-            Some(held) => format!("{} ✗", held.measured),
+            Some(held) if held.holds => held.figure(),
+            Some(held) => format!("{} ✗", held.figure()),
             None => "withdrawn".into(),
         };
         let here = match check.was_changed() {
@@ -399,9 +400,7 @@ fn rows(judged: &ClaimResult) -> Vec<Vec<String>> {
             first(word(judged.stated_verdict)),
             first(word(judged.verdict)),
         ];
-        if let (Some(over), Some(claim)) = (check.shown().over_runs, judged.over_runs) {
-            row.extend([over.range(), over.share(), first(word(claim.verdict))]);
-        }
+        row.extend(check.shown().over_runs.map(OverRuns::share));
         row
     };
     judged.checks.iter().enumerate().map(row).collect()

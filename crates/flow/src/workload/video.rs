@@ -109,6 +109,8 @@ impl Sub for VideoStats {
 
 /// Smallest size of a frame, in bytes.
 const LEAST: f64 = 64.0;
+/// A smaller share of frames is not left out (libwebrtc's `video_stream_encoder.cc`).
+const LEAST_LEFT_OUT_SHARE: f64 = 0.01;
 /// The offered rate must be beyond a bound for this time before the picture's size changes.
 const SIZE_CHANGE_WAIT: Span = Span::from_secs(2);
 /// The picture gets larger above this multiple of the rate below which it gets smaller.
@@ -196,7 +198,9 @@ impl Encoder {
         let video = &self.video;
         let least = video.min.as_bps() as f64;
         let target = self.target.max(least).min(video.max.as_bps() as f64);
-        let divided = (target / self.overshoot.factor(at)).max(least.min(target));
+        let interval = self.left_out_interval(target, least);
+        let kept = interval.map_or(target, |interval| target - target / interval as f64);
+        let divided = (kept / self.overshoot.factor(at)).max(least.min(target));
         let gap = 1.0 / video.fps;
         let falls = self.rate.is_some_and(|rate| divided < rate);
         let lag = if falls { video.fall_lag } else { video.lag };
@@ -204,7 +208,7 @@ impl Encoder {
         let rate = self.rate.map_or(divided, |rate| rate + follows * (divided - rate));
         self.rate = Some(rate);
         let is_too_much = left as f64 * 8.0 > rate * video.queue.as_secs_f64();
-        if self.is_left_out() || is_too_much {
+        if self.is_left_out(interval) || is_too_much {
             self.skipped += 1;
             return left;
         }
@@ -222,13 +226,22 @@ impl Encoder {
         left.saturating_add(bytes)
     }
 
-    /// Returns true if the next frame is left out for congestion control: each n-th frame for a share of
-    /// 1/n, and all of them from a half on, as in libwebrtc's `video_stream_encoder.cc`.
-    fn is_left_out(&mut self) -> bool {
-        if self.left_out_share <= 0.0 {
-            return false;
+    /// Returns `n` if each n-th frame is to be left out for congestion control. For a share below 1 this is each
+    /// second one at most, and none at the least rate; the encoder's rate falls by the same share (libwebrtc's
+    /// `video_stream_encoder.cc`, `UpdateTargetBitrate`). For a share of 1 it is each one.
+    fn left_out_interval(&self, target: f64, least: f64) -> Option<u64> {
+        let share = self.left_out_share;
+        if share >= 1.0 {
+            return Some(1);
         }
-        let interval = (1.0 / self.left_out_share).clamp(1.0, 1e9) as u64;
+        let reduction = (target * share).min(target - least);
+        let is_congested = share > LEAST_LEFT_OUT_SHARE && reduction >= 1.0;
+        is_congested.then(|| (target / reduction).clamp(2.0, 1e9) as u64)
+    }
+
+    /// Returns true if the next frame is left out, as each `interval`-th one is.
+    fn is_left_out(&mut self, interval: Option<u64>) -> bool {
+        let Some(interval) = interval else { return false };
         self.congested += 1;
         (self.congested - 1).is_multiple_of(interval)
     }
@@ -421,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_share_of_frames_is_left_out() {
-        for (share, made) in [(0.0, 30), (0.05, 28), (0.34, 15), (0.6, 0)] {
+        for (share, made) in [(0.0, 30), (0.01, 30), (0.05, 28), (0.34, 15), (0.6, 15), (1.0, 0)] {
             let (mut encoder, mut random) = encoder(whole_rate(), 1.0);
             encoder.set_target(Rate::from_mbps(1.0), share);
             rate(&mut encoder, &mut random, 1);

@@ -70,6 +70,8 @@ pub struct GccSender {
     propagation: Span,
     backed_off: Option<Time>,
     last_sent: Time,
+    /// Bytes of the last packet; the largest one before the first.
+    last_size: u32,
     /// Bytes sent beyond the target, and when that was.
     ahead: f64,
     ahead_at: Time,
@@ -104,6 +106,7 @@ impl GccSender {
             propagation: Span::ZERO,
             backed_off: None,
             last_sent: Time::ZERO,
+            last_size: mss.max(1),
             ahead: 0.0,
             ahead_at: Time::ZERO,
             srtt: Span::ZERO,
@@ -265,6 +268,7 @@ impl Controller for GccSender {
         self.ahead_at = now;
         self.reported.get_or_insert(now);
         self.last_sent = now;
+        self.last_size = packet.size;
         if self.is_rtt_above_limit() {
             self.back_off(now);
         }
@@ -303,9 +307,10 @@ impl Controller for GccSender {
         let (pacing, burst, padding) = match self.clusters.current() {
             Some((probe, burst)) => (probe, burst, self.mss),
             None => {
-                // A packet more than the burst may leave, as libwebrtc's debt is checked before each.
+                // A packet more than the burst may leave, as libwebrtc's debt is checked before each. Packets have
+                // mostly the size of the last one.
                 let burst = paced.bytes_in(self.params.pacing_burst).min(1 << 16) as u32;
-                let burst = if burst == 0 { 0 } else { burst + self.mss };
+                let burst = if burst == 0 { 0 } else { burst + self.last_size };
                 if pads { (rate, burst, self.mss) } else { (paced, burst, 0) }
             }
         };

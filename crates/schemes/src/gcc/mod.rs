@@ -71,6 +71,7 @@ mod sender;
 mod tests;
 mod throughput;
 mod trendline;
+mod untold;
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

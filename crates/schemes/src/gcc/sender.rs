@@ -1,6 +1,8 @@
 //! The sender: what reports change, the target, and the plan.
 
-use paceline_cc::{Controller, Fate, Feedback, Outgoing, Plan, Rate, Signals, Span, Time};
+use paceline_cc::{
+    Congestion, Controller, Fate, Feedback, Outgoing, Plan, Rate, Signals, Span, Time,
+};
 
 use super::aimd::{Aimd, State};
 use super::alr::Alr;
@@ -13,6 +15,7 @@ use super::probing::{Limits, Probing};
 use super::pushback::Pushback;
 use super::received::ReceivedBytes;
 use super::throughput::Throughput;
+use super::untold::Untold;
 use super::{GccParams, LossRule, ThroughputRule};
 use crate::parts::Reports;
 
@@ -55,6 +58,7 @@ pub struct GccSender {
     received: Received,
     aimd: Aimd,
     loss: LossControl,
+    untold: Untold,
     alr: Alr,
     probing: Probing,
     clusters: Clusters,
@@ -95,6 +99,7 @@ impl GccSender {
                 LossRule::V2 => LossControl::V2(Box::new(LossV2::new(bounds.0, bounds.1))),
                 LossRule::Draft => LossControl::Draft(Loss::new(params.initial_rate)),
             },
+            untold: Untold::default(),
             alr: Alr::new(initial),
             probing: Probing::new(initial, params.max_probe.min(params.max_rate)),
             clusters: Clusters::new(),
@@ -166,12 +171,16 @@ impl GccSender {
     fn on_fates(&mut self, feedback: &Feedback<'_>) {
         let arrived = |fate: &&Fate| !fate.lost && fate.received != Time::NEVER;
         let newest = feedback.fates.iter().find(arrived);
+        let is_timeout = feedback.congestion == Some(Congestion::Timeout);
         let mut fates = Fates::default();
         for fate in feedback.fates {
-            fates.note(fate);
-            if let LossControl::V2(loss) = &mut self.loss {
-                loss.on_fate(fate);
+            if is_timeout && fate.lost {
+                self.untold.on_timeout(fate);
+                continue;
             }
+            // A packet of which no report has told before is not late.
+            let late = !self.untold.remove(fate.number) && fate.late;
+            note(&mut fates, &mut self.loss, &fate.with(|fate| fate.late = late));
             // Where acknowledgements are lost, one tells of several packets, but not when those
             // before the newest arrived.
             if let (Some(newest), false) = (newest, fate.lost) {
@@ -186,13 +195,18 @@ impl GccSender {
                 }
             }
         }
+        if let Some(newest) = newest {
+            while let Some(missing) = self.untold.pop_before(newest.number) {
+                note(&mut fates, &mut self.loss, &missing);
+            }
+        }
         if let LossControl::Draft(loss) = &mut self.loss {
             loss.on_fates(feedback.now, fates, feedback.srtt, self.aimd.rate());
             loss.clamp(self.params.min_rate, self.params.max_rate);
         }
-        if newest.is_none() && !feedback.fates.is_empty() {
-            // All that was out is lost, or arrived at an unknown time. No report will come of it: without this the
-            // congestion window would stay full, and the encoder would leave out all frames for ever.
+        if newest.is_none() && !feedback.fates.is_empty() && !is_timeout {
+            // All that was out arrived at an unknown time. No report will come of it: without this the congestion
+            // window would stay full.
             self.in_flight = feedback.in_flight;
             self.pushback.on_losses(feedback.in_flight);
         }
@@ -254,6 +268,14 @@ impl GccSender {
         }
         self.target = self.aimd.rate().min(self.loss_rate());
         self.target = self.rate().as_bps() as f64;
+    }
+}
+
+/// Notes what a report tells of a packet.
+fn note(fates: &mut Fates, loss: &mut LossControl, fate: &Fate) {
+    fates.note(fate);
+    if let LossControl::V2(loss) = loss {
+        loss.on_fate(fate);
     }
 }
 

@@ -1,4 +1,4 @@
-use paceline_cc::{Controller, Fate, Outgoing, Stream, Time};
+use paceline_cc::{Congestion, Controller, Fate, Outgoing, Stream, Time};
 
 use super::*;
 use crate::testing::{Acks, MSS};
@@ -156,6 +156,36 @@ fn losses_lower_the_target() {
     // Some that arrived before are judged together with them.
     let share = path.rate().as_mbps() / before;
     assert!((0.5..0.7).contains(&share), "{share}");
+}
+
+/// The sender's timer declares packets lost that may still arrive. They count when a later packet is reported.
+#[test]
+fn a_timeout_is_no_loss_before_a_later_packet_is_reported() {
+    for arrives in [true, false] {
+        let mut path = Path::new(&params(Filter::Kalman));
+        path.run(Span::from_secs(1), Rate::from_mbps(100.0));
+        let (before, first) = (path.rate().as_mbps(), path.number);
+        let lost: Vec<Fate> =
+            (first..first + 100).map(|number| Fate::new(number, MSS, path.now, 0, true)).collect();
+        path.acks.now = path.now + Span::from_millis(200);
+        path.gcc.on_feedback(&path.acks.ack(0).with(|feedback| {
+            feedback.fates = &lost;
+            feedback.congestion = Some(Congestion::Timeout);
+        }));
+        assert_eq!(path.rate().as_mbps(), before);
+        path.now = path.acks.now;
+        if arrives {
+            let late: Vec<Fate> = lost
+                .iter()
+                .map(|fate| fate.with(|fate| (fate.lost, fate.late) = (false, true)))
+                .collect();
+            path.gcc.on_feedback(&path.acks.ack(100).with(|feedback| feedback.fates = &late));
+        }
+        path.number = first + 100;
+        path.run(Span::from_millis(300), Rate::from_mbps(100.0));
+        let share = path.rate().as_mbps() / before;
+        assert_eq!(share < 0.8, !arrives, "{share}");
+    }
 }
 
 /// A window of packets that no report tells of makes the encoder leave out frames, and after 3 s the

@@ -199,7 +199,11 @@ impl Encoder {
         let least = video.min.as_bps() as f64;
         let target = self.target.max(least).min(video.max.as_bps() as f64);
         let interval = self.left_out_interval(target, least);
-        let kept = interval.map_or(target, |interval| target - target / interval as f64);
+        // Where all frames are left out for a moment, the rate stays.
+        let kept = match interval {
+            Some(interval) if interval > 1 => target - target / interval as f64,
+            _ => target,
+        };
         let divided = (kept / self.overshoot.factor(at)).max(least.min(target));
         let gap = 1.0 / video.fps;
         let falls = self.rate.is_some_and(|rate| divided < rate);
@@ -228,7 +232,7 @@ impl Encoder {
 
     /// Returns `n` if each n-th frame is to be left out for congestion control. For a share below 1 this is each
     /// second one at most, and none at the least rate; the encoder's rate falls by the same share (libwebrtc's
-    /// `video_stream_encoder.cc`, `UpdateTargetBitrate`). For a share of 1 it is each one.
+    /// `video_stream_encoder.cc`, `UpdateTargetBitrate`). For a share of 1 it is each one, and the rate stays.
     fn left_out_interval(&self, target: f64, least: f64) -> Option<u64> {
         let share = self.left_out_share;
         if share >= 1.0 {
@@ -439,6 +443,25 @@ mod tests {
             encoder.set_target(Rate::from_mbps(1.0), share);
             rate(&mut encoder, &mut random, 1);
             assert_eq!(encoder.stats(), VideoStats { made, skipped: 30 - made }, "{share}");
+        }
+    }
+
+    #[test]
+    fn the_rate_falls_with_half_of_the_frames_and_stays_without_any() {
+        for (share, size) in [(0.0, 1.0), (0.5, 0.5), (1.0, 1.0)] {
+            let video = Video {
+                noise: 0.0,
+                key_size: 1.0,
+                lag: Span::ZERO,
+                fall_lag: Span::ZERO,
+                ..whole_rate()
+            };
+            let (mut encoder, mut random) = encoder(video, 1.0);
+            rate(&mut encoder, &mut random, 1);
+            encoder.set_target(Rate::from_mbps(1.0), share);
+            rate(&mut encoder, &mut random, 1);
+            let kept = encoder.rate.expect("has made frames") / 1e6;
+            assert!((kept - size).abs() < 1e-6, "{share}: {kept}");
         }
     }
 

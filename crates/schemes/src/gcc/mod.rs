@@ -70,8 +70,8 @@ mod sender;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod timed_out;
 mod trendline;
-mod untold;
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

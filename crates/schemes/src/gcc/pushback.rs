@@ -54,9 +54,8 @@ impl Pushback {
         self.update();
     }
 
-    /// The sender's timer has declared packets lost of which no report will tell: `in_flight` bytes are still
-    /// out.
-    pub(super) fn on_losses(&mut self, in_flight: u64) {
+    /// Packets have arrived at unknown times, so that no report comes about them: `in_flight` bytes are still out.
+    pub(super) fn on_untimed_arrivals(&mut self, in_flight: u64) {
         self.outstanding = in_flight as f64;
         self.update();
     }
@@ -116,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_are_lost_are_no_longer_in_the_window() {
+    fn packets_that_arrive_at_unknown_times_leave_the_window() {
         let mut pushback = Pushback::new(Span::from_millis(350));
         pushback.on_report(Span::from_millis(150), 0, 1e6);
         for _ in 0..100 {
             pushback.on_send(1200);
         }
         assert_eq!(pushback.rate(1e6), 30_000.0);
-        pushback.on_losses(0);
+        pushback.on_untimed_arrivals(0);
         assert_eq!(pushback.rate(1e6), 1e6);
     }
 

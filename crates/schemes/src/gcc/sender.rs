@@ -15,7 +15,7 @@ use super::probing::{Limits, Probing};
 use super::pushback::Pushback;
 use super::received::ReceivedBytes;
 use super::throughput::Throughput;
-use super::untold::Untold;
+use super::timed_out::TimedOut;
 use super::{GccParams, LossRule, ThroughputRule};
 use crate::parts::Reports;
 
@@ -58,7 +58,7 @@ pub struct GccSender {
     received: Received,
     aimd: Aimd,
     loss: LossControl,
-    untold: Untold,
+    timed_out: TimedOut,
     alr: Alr,
     probing: Probing,
     clusters: Clusters,
@@ -99,7 +99,7 @@ impl GccSender {
                 LossRule::V2 => LossControl::V2(Box::new(LossV2::new(bounds.0, bounds.1))),
                 LossRule::Draft => LossControl::Draft(Loss::new(params.initial_rate)),
             },
-            untold: Untold::default(),
+            timed_out: TimedOut::default(),
             alr: Alr::new(initial),
             probing: Probing::new(initial, params.max_probe.min(params.max_rate)),
             clusters: Clusters::new(),
@@ -175,11 +175,11 @@ impl GccSender {
         let mut fates = Fates::default();
         for fate in feedback.fates {
             if is_timeout && fate.lost {
-                self.untold.on_timeout(fate);
+                self.timed_out.on_timeout(fate);
                 continue;
             }
-            // A packet of which no report has told before is not late.
-            let late = !self.untold.remove(fate.number) && fate.late;
+            // A packet that only the timer has declared lost was never counted as lost, and so is not late.
+            let late = !self.timed_out.remove(fate.number) && fate.late;
             note(&mut fates, &mut self.loss, &fate.with(|fate| fate.late = late));
             // Where acknowledgements are lost, one tells of several packets, but not when those
             // before the newest arrived.
@@ -196,7 +196,7 @@ impl GccSender {
             }
         }
         if let Some(newest) = newest {
-            while let Some(missing) = self.untold.pop_before(newest.number) {
+            while let Some(missing) = self.timed_out.pop_before(newest.number) {
                 note(&mut fates, &mut self.loss, &missing);
             }
         }
@@ -208,7 +208,7 @@ impl GccSender {
             // All that was out arrived at an unknown time. No report will come of it: without this the congestion
             // window would stay full.
             self.in_flight = feedback.in_flight;
-            self.pushback.on_losses(feedback.in_flight);
+            self.pushback.on_untimed_arrivals(feedback.in_flight);
         }
         if let Some(newest) = newest {
             self.in_flight = feedback.in_flight;

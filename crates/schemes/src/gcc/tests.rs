@@ -158,6 +158,17 @@ fn losses_lower_the_target() {
     assert!((0.5..0.7).contains(&share), "{share}");
 }
 
+/// libwebrtc's pacer may exceed a burst by the packet that passes 40 ms, not by a packet of the largest size.
+#[test]
+fn a_burst_of_small_packets_ends_with_a_small_one() {
+    let initial_rate = Rate::from_bps(30_000);
+    let mut gcc = GccSender::new(&GccParams { initial_rate, ..params(Filter::Trendline) }, MSS);
+    let paced = gcc.plan().pacing.expect("is paced").bytes_in(Span::from_millis(40)) as u32;
+    assert_eq!(gcc.plan().burst, paced + MSS);
+    gcc.on_send(Time::from_secs(1), &mut Outgoing::new(0, 200, 0));
+    assert_eq!(gcc.plan().burst, paced + 200);
+}
+
 /// The sender's timer declares packets lost that may still arrive. They count when a later packet is reported.
 #[test]
 fn a_timeout_is_no_loss_before_a_later_packet_is_reported() {

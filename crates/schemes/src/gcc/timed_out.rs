@@ -7,17 +7,17 @@ use std::collections::VecDeque;
 
 use paceline_cc::Fate;
 
-/// At most so many are remembered; further ones never count as lost.
+/// Number of packets that are remembered. Further ones never count as lost.
 const MOST: usize = 4096;
 
-/// The packets of which no report has told.
+/// Packets that the timer has declared lost, and about which no report has come yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Untold {
+pub(super) struct TimedOut {
     /// In the order of their numbers, mostly: after an undone timeout, a second one begins again.
     fates: VecDeque<Fate>,
 }
 
-impl Untold {
+impl TimedOut {
     /// The timer has declared a packet lost.
     pub(super) fn on_timeout(&mut self, fate: &Fate) {
         if self.fates.len() < MOST && !self.fates.iter().any(|known| known.number == fate.number) {
@@ -25,7 +25,7 @@ impl Untold {
         }
     }
 
-    /// An acknowledgement tells of a packet. Returns true if it was among these, and is no longer.
+    /// Takes a packet out that is acknowledged, or declared lost by a later one. Returns false if it is not here.
     #[inline]
     pub(super) fn remove(&mut self, number: u64) -> bool {
         if self.fates.is_empty() {
@@ -35,7 +35,7 @@ impl Untold {
         place.is_some_and(|at| self.fates.remove(at).is_some())
     }
 
-    /// A report tells of packet `newest`. Returns a packet that is missing before it, if there is one left.
+    /// Takes a packet out that was sent before packet `newest`, which has arrived: it counts as lost now.
     #[inline]
     pub(super) fn pop_before(&mut self, newest: u64) -> Option<Fate> {
         let is_missing = self.fates.front().is_some_and(|fate| fate.number < newest);
@@ -51,16 +51,18 @@ mod tests {
 
     #[test]
     fn a_packet_is_lost_when_a_later_one_is_reported_and_not_before() {
-        let mut untold = Untold::default();
+        let mut timed_out = TimedOut::default();
         for number in [3, 4, 5, 7, 4] {
-            untold.on_timeout(&Fate::new(number, 100, Time::ZERO, 0, true));
+            timed_out.on_timeout(&Fate::new(number, 100, Time::ZERO, 0, true));
         }
-        assert!(!untold.remove(2) && untold.pop_before(2).is_none());
-        assert!(untold.remove(3) && !untold.remove(3));
-        assert!(untold.remove(5) && untold.pop_before(4).is_none());
-        assert_eq!(untold.pop_before(6).map(|fate| fate.number), Some(4));
+        assert!(!timed_out.remove(2) && timed_out.pop_before(2).is_none());
+        assert!(timed_out.remove(3) && !timed_out.remove(3));
+        assert!(timed_out.remove(5) && timed_out.pop_before(4).is_none());
+        assert_eq!(timed_out.pop_before(6).map(|fate| fate.number), Some(4));
         assert!(
-            untold.pop_before(6).is_none() && untold.remove(7) && untold.pop_before(9).is_none()
+            timed_out.pop_before(6).is_none()
+                && timed_out.remove(7)
+                && timed_out.pop_before(9).is_none()
         );
     }
 }

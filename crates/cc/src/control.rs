@@ -207,7 +207,8 @@ pub trait Controller: Send {
         None
     }
     /// Returns the share of its frames, 0 to 1, that a video is to leave out now, because more is in
-    /// flight than the scheme's congestion window.
+    /// flight than the scheme's congestion window. For a share below 1 the encoder leaves out every
+    /// second frame at most, and lowers its rate by as much; for 1 it leaves out all frames.
     fn left_out_share(&self) -> f64 {
         0.0
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Remy's sender: a memory of six signals, and a table of rules that gives for each memory the
- * change of the window and the time between packets. See `crates/schemes/src/remy`, and for a
- * table's layout in integers `src/integer/remy_table.rs`.
+ * Remy's sender: a memory of signals, and a table of rules that gives for each memory the change of
+ * the window and the time between packets, or both as the delivery rate has them (`remy_rate.h`).
+ * See `crates/schemes/src/remy`, and for a table's layout in integers `src/remy_table.rs`.
  *
  * The file that includes this one defines three functions that read the table: `remy_end(i)`,
  * `remy_rule(i)` and `remy_action(i)`. In the kernel they read maps, on the host arrays.
@@ -11,16 +11,13 @@
 #define PACELINE_REMY_H
 
 #include "feedback.h"
+#include "remy_rate.h"
 
-#define REMY_SIGNALS 6
-#define REMY_MOST_PACKETS 1000000
-/* Most packets for which one acknowledgement counts. */
+#define REMY_SIGNALS 12
+/* Most packets for which one acknowledgement counts, except for the delivery rate. */
 #define REMY_MOST_ACKED 64
 /* Halvings of the search for an interval: an axis has at most 4095 ends. */
 #define REMY_STEPS 12
-/* Longest time: 2^27 microseconds, 134 s. Times have 32 fraction bits. */
-#define REMY_MOST_TIME (1ULL << 27)
-#define REMY_FRACTION 32
 /* Marks memories for which the table has no rule. */
 #define REMY_NONE 0xffff
 
@@ -31,6 +28,14 @@ enum remy_signal {
 	REMY_SLOW_REC_EWMA,
 	REMY_RTT_DIFF,
 	REMY_QUEUEING_DELAY,
+	/* Stays 0: the kernel's Remy hears no marks. */
+	REMY_ACCEL_SHARE,
+	/* The following ones stay 0 unless the table follows the rate. */
+	REMY_MIN_RTT,
+	REMY_QUEUE_EWMA,
+	REMY_RTT_TREND,
+	REMY_RATE_TREND,
+	REMY_ACK_GAP,
 };
 
 /* Ends of a signal's intervals, and the distance between neighbours in the cells. */
@@ -43,22 +48,10 @@ struct remy_axis {
 struct remy_shape {
 	/* Microseconds by which an RTT may exceed the minimum RTT and still count as the minimum. */
 	u64 resolution;
+	/* 1 if the table needs the delivery rate, and if its actions refer to it; else 0. */
+	u64 follows_rate;
+	u64 acts_on_rate;
 	struct remy_axis axis[REMY_SIGNALS];
-};
-
-/*
- * Action of a rule. For a negative multiple or increment its size is in `less` or `take`, and the
- * positive field is 0.
- */
-struct remy_action {
-	/* Multiple of the window, with 40 fraction bits; below 4. */
-	u64 times;
-	u64 times_less;
-	/* Packets to add or to take away after the multiplication. */
-	u64 add;
-	u64 take;
-	/* Minimum time between packets in nanoseconds. */
-	u64 gap;
 };
 
 static u64 remy_end(u64 at);
@@ -66,8 +59,8 @@ static u64 remy_rule(u64 cell);
 static const struct remy_action *remy_action(u64 rule);
 
 struct remy {
-	/* The memory; times in microseconds, all with 32 fraction bits. The last two stay 0. */
-	u64 values[8];
+	/* The memory; times in microseconds, all with 32 fraction bits. */
+	u64 values[REMY_SIGNALS];
 	/* Times at which the newest acknowledged packet was sent and its acknowledgement arrived. */
 	u64 sent;
 	u64 received;
@@ -80,6 +73,7 @@ struct remy {
 	u64 gap;
 	/* The packets that this acknowledgement counts for. */
 	u64 packets;
+	struct remy_rate rate;
 };
 
 /*
@@ -141,7 +135,10 @@ inline_always u64 remy_apply(const struct remy_action *a, u64 window)
 	return smaller((larger(more, less) - less) >> 40, REMY_MOST_PACKETS);
 }
 
-/* Applies the rule for the present memory, once per packet. */
+/*
+ * Applies the rule for the present memory, once per packet. A rule that acts on the delivery rate
+ * does not depend on the window before it, and so is applied once.
+ */
 inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
 {
 	u64 rule = remy_find(r, shape), done;
@@ -152,6 +149,11 @@ inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
 	action = remy_action(rule);
 	if (!action)
 		return;
+	if (shape->acts_on_rate) {
+		r->window = remy_rate_window(action, r->rate.pace, r->min_rtt);
+		r->gap = remy_rate_gap(action, r->rate.pace, r->min_rtt);
+		return;
+	}
 	for (done = 0; done < REMY_MOST_ACKED; done++) {
 		if (done >= remy_packets(r))
 			break;
@@ -168,7 +170,7 @@ inline_always void remy_begin(struct remy *r, const struct remy_shape *shape)
 {
 	int signal;
 
-	for (signal = 0; signal < 8; signal++)
+	for (signal = 0; signal < REMY_SIGNALS; signal++)
 		r->values[signal] = 0;
 	r->sent = 0;
 	r->received = 0;
@@ -177,6 +179,10 @@ inline_always void remy_begin(struct remy *r, const struct remy_shape *shape)
 	r->window = 0;
 	r->gap = 0;
 	r->packets = 1;
+	r->rate.pace = 0;
+	r->rate.slow_pace = 0;
+	r->rate.average_rtt = 0;
+	r->rate.packets = 0;
 	remy_act(r, shape);
 }
 
@@ -196,6 +202,22 @@ inline_always u64 remy_average(u64 value, u64 sample, int weight)
 	return value - (value >> weight) + (sample >> weight);
 }
 
+/*
+ * Updates the delivery rate and its signals with `packets` packets acknowledged `gap` microseconds
+ * after the ones before. `rtt` is at least the minimum RTT, with the resolution.
+ */
+inline_always void remy_follow_rate(struct remy *r, u64 packets, u64 gap, u64 rtt)
+{
+	u64 min_rtt = r->min_rtt << REMY_FRACTION;
+
+	remy_rate_on_ack(&r->rate, packets, gap, rtt, r->min_rtt);
+	r->values[REMY_MIN_RTT] = min_rtt;
+	r->values[REMY_QUEUE_EWMA] = larger(r->rate.average_rtt, min_rtt) - min_rtt;
+	r->values[REMY_RTT_TREND] = remy_ratio(rtt << REMY_FRACTION, r->rate.average_rtt);
+	r->values[REMY_RATE_TREND] = remy_ratio(r->rate.slow_pace, r->rate.pace);
+	r->values[REMY_ACK_GAP] = (gap << REMY_FRACTION) / packets;
+}
+
 /* Updates the memory with an acknowledgement whose newest packet has this RTT. */
 inline_always void remy_remember(struct remy *r, const struct remy_shape *shape,
 				 const struct feedback *f)
@@ -204,13 +226,20 @@ inline_always void remy_remember(struct remy *r, const struct remy_shape *shape,
 	u64 sent = f->now > rtt ? f->now - rtt : 0;
 	u64 send = remy_gap(r->sent, sent, r->packets);
 	u64 rec = remy_gap(r->received, f->now, r->packets);
+	u64 gap = f->now > r->received ? smaller(f->now - r->received, REMY_MOST_TIME) : 0;
+	u64 packets = larger(r->rate.packets, 1);
 	u64 above, ahead, done;
 
+	r->rate.packets = 0;
 	r->sent = sent;
 	r->received = f->now;
 	if (!r->begun) {
 		r->begun = 1;
 		r->min_rtt = rtt;
+		if (shape->follows_rate) {
+			remy_rate_begin(&r->rate, rtt, packets);
+			r->values[REMY_MIN_RTT] = rtt << REMY_FRACTION;
+		}
 		return;
 	}
 	for (done = 0; done < REMY_MOST_ACKED; done++) {
@@ -227,12 +256,18 @@ inline_always void remy_remember(struct remy *r, const struct remy_shape *shape,
 	r->values[REMY_RTT_DIFF] = above << REMY_FRACTION;
 	ahead = smaller(larger(f->ahead, 1), 1 << 20);
 	r->values[REMY_QUEUEING_DELAY] = smaller(r->values[REMY_REC_EWMA], NEVER / ahead) * ahead;
+	if (shape->follows_rate)
+		remy_follow_rate(r, packets, gap, r->min_rtt + above);
 }
 
-/* Processes an acknowledgement; ignores it if it has no RTT (of a retransmitted packet). */
+/*
+ * Processes an acknowledgement. If it has no RTT (of a retransmitted packet), it changes nothing
+ * but the number of packets that the next one has for the delivery rate.
+ */
 inline_always void remy_on_feedback(struct remy *r, const struct remy_shape *shape,
 				    const struct feedback *f)
 {
+	r->rate.packets = smaller(r->rate.packets + f->acked / ONE, REMY_MOST_IN_GROUP);
 	if (f->acked < ONE || !f->rtt)
 		return;
 	r->packets = smaller(f->acked / ONE, REMY_MOST_ACKED);

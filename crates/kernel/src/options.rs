@@ -136,7 +136,7 @@ fn c2tcp_words(options: &Options) -> Vec<String> {
 
 /// Hash of a table (FNV-1a), which distinguishes tables of equal name.
 fn digest(table: &RemyTable) -> u32 {
-    let actions = table.action_words().into_iter().flatten();
+    let actions = table.action_words().as_flattened().iter().copied();
     let words = table.shape().into_iter().chain(table.end_words()).chain(table.cell_words());
     words
         .chain(actions)

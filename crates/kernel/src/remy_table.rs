@@ -1,4 +1,4 @@
-//! Tables of Remy's rules in integers, as `bpf/remy.h` reads them.
+//! Tables of Remy's rules in integers, as `bpf/remy.h` and `bpf/remy_rate.h` read them.
 //!
 //! A table's boxes divide each signal's axis into intervals, and the intervals of all axes divide
 //! the space of memories into cells. Each cell has one rule. A lookup finds one interval per axis,
@@ -6,7 +6,7 @@
 
 use paceline_cc::Span;
 use paceline_schemes::remy::{
-    Action, Domain, MAX_RULES, Memory, PUBLISHED_SIGNALS as SIGNALS, RuleTable, RuleTree, Signal,
+    Action, ActionBasis, Domain, MAX_RULES, Memory, RuleTable, RuleTree, SIGNALS, Signal,
 };
 use thiserror::Error;
 
@@ -26,6 +26,17 @@ const MOST_MULTIPLE: f64 = 4.0;
 const MOST_PACKETS: u64 = 1_000_000;
 /// Longest time between packets in nanoseconds: 1000 s.
 const MOST_GAP: u64 = 1_000_000_000_000;
+/// Fraction bits of the multiples of the minimum RTT, of the times and of the gains of actions on
+/// the delivery rate.
+const RATE_MULTIPLE_FRACTION: u32 = 24;
+const GAIN_FRACTION: u32 = 28;
+/// Bounds of actions on the delivery rate: multiples are below `MOST_RTTS`, gains 0 or from
+/// `LEAST_GAIN` to `MOST_GAIN`, and the queueing delay at most `MOST_QUEUE_MS` milliseconds in
+/// either direction.
+const MOST_RTTS: f64 = 16.0;
+const LEAST_GAIN: f64 = 0.001;
+const MOST_GAIN: f64 = 1000.0;
+const MOST_QUEUE_MS: f64 = 100_000.0;
 /// Marks cells for which the table has no rule.
 const NONE: u64 = 0xffff;
 // Rule numbers have 16 bits.
@@ -51,12 +62,27 @@ pub enum RemyTableError {
         "the table's rules look at accel_share, the marks of an ABC router, which the kernel's Remy does not hear"
     )]
     Marks,
-    /// Rules of the table act on the delivery rate, or use signals that need it.
+    /// A number in a rule's action on the delivery rate is too large or negative.
     #[error(
-        "the table's rules use the delivery rate, which the kernel's Remy does not measure: take a table \
-         whose rules act on the window, or run this one over UDP (paceline send --scheme remy[table=NAME])"
+        "rule {rule}: in the kernel m={} has to be from 0 to below {MOST_RTTS}, b={} between -{MOST_PACKETS} and \
+         {MOST_PACKETS}, r={} 0 or from {LEAST_GAIN} to {MOST_GAIN}, and t={} ms between -{MOST_QUEUE_MS} and \
+         {MOST_QUEUE_MS} ms", .action.multiple, .action.increment, .action.intersend_ms, .action.queue_ms
     )]
-    Rate,
+    RateAction {
+        /// Number of the rule, from 0.
+        rule: usize,
+        /// Action of the rule.
+        action: Action,
+    },
+    /// Rules of the table are on a timer.
+    #[error(
+        "the table's rules are on a timer of {timer}, and the kernel's Remy looks rules up at acknowledgements only: \
+         remove `timer` from the table's file, or run it over UDP (paceline send --scheme remy[file=FILE])"
+    )]
+    Timer {
+        /// The timer.
+        timer: Span,
+    },
     /// The table's boxes divide the space into too many cells.
     #[error(
         "the table's boxes divide memories into {cells} cells; the kernel's tables have at most {MOST_CELLS}"
@@ -86,23 +112,16 @@ struct Axis {
     stride: usize,
 }
 
-/// Action of a rule in integers.
-#[derive(Copy, Clone, Debug)]
-struct WholeAction {
-    /// Multiples of the window: what to add and what to subtract; 40 fraction bits. One of them is
-    /// 0.
-    times: [u64; 2],
-    /// Packets to add and to subtract. One of them is 0.
-    add: [u64; 2],
-    /// Minimum time between packets in nanoseconds.
-    gap: u64,
-}
+/// Action of a rule: the words of C's `struct remy_action`.
+type WholeAction = [u64; 7];
 
 /// A table of rules in integers.
 #[derive(Clone)]
 pub struct RemyTable {
     /// Microseconds by which an RTT may exceed the minimum RTT and still count as the minimum.
     resolution: u64,
+    follows_rate: bool,
+    basis: ActionBasis,
     axes: [Axis; SIGNALS],
     /// Ends of the intervals, axis by axis, with 32 fraction bits. Times are in microseconds.
     ends: Vec<u64>,
@@ -130,9 +149,9 @@ fn walk(tree: &RuleTree, each: &mut impl FnMut(&Domain)) {
 /// the result exactly if it is below `end`. Ratios: senders round ratios down, so the end is
 /// rounded down, too. Then a ratio equal to the end is not below it, and no other ratio of RTTs
 /// below 4 s is that near to an end of three decimals.
-fn whole_end(signal: usize, end: f64) -> u64 {
+fn whole_end(signal: Signal, end: f64) -> u64 {
     let scale = (1u64 << FRACTION) as f64;
-    let whole = match signal == Signal::RttRatio.index() {
+    let whole = match signal.unit().is_empty() {
         true => (end * scale).floor(),
         false => (end * 1000.0 * scale).ceil(),
     };
@@ -145,16 +164,16 @@ impl RemyTable {
     /// as the minimum.
     ///
     /// # Errors
-    /// The table's rules read marks or the delivery rate, its actions are out of bounds, or it has too many cells.
+    /// The table's rules read marks or are on a timer, its actions are out of bounds, or it has too many cells.
     pub fn new(table: &RuleTable, resolution: Span) -> Result<RemyTable, RemyTableError> {
         if table.hears_marks() {
             return Err(RemyTableError::Marks);
         }
-        if table.follows_rate() {
-            return Err(RemyTableError::Rate);
+        if table.timer() > Span::ZERO {
+            return Err(RemyTableError::Timer { timer: table.timer() });
         }
         let actions = table.rules().iter().enumerate();
-        let actions = actions.map(|(rule, one)| WholeAction::new(rule, &one.action));
+        let actions = actions.map(|(rule, one)| whole_action(rule, &one.action));
         let actions = actions.collect::<Result<Vec<_>, _>>()?;
         let tree = table.tree();
         let whole = *tree.domain();
@@ -171,12 +190,13 @@ impl RemyTable {
             });
             mine.sort_by(f64::total_cmp);
             mine.dedup();
+            let end_of = |&end: &f64| whole_end(Signal::ALL[signal], end);
             if mine.len() > MOST_ENDS {
                 let signal = Signal::ALL[signal].name();
                 return Err(RemyTableError::Ends { signal, ends: mine.len() });
             }
             *axis = Axis { first: ends.len(), count: mine.len(), stride: cells };
-            ends.extend(mine.iter().map(|&end| whole_end(signal, end)));
+            ends.extend(mine.iter().map(end_of));
             cells = cells.saturating_mul(mine.len() + 1);
         }
         if cells > MOST_CELLS {
@@ -192,7 +212,15 @@ impl RemyTable {
             table.rule_for(&memory).map_or(NONE as u16, |rule| rule as u16)
         };
         let cells = (0..cells).map(rule).collect();
-        Ok(RemyTable { resolution: resolution.as_nanos() / 1000, axes, ends, cells, actions })
+        Ok(RemyTable {
+            resolution: resolution.as_nanos() / 1000,
+            follows_rate: table.follows_rate(),
+            basis: table.basis(),
+            axes,
+            ends,
+            cells,
+            actions,
+        })
     }
 
     /// Returns the number of rules.
@@ -203,7 +231,9 @@ impl RemyTable {
     /// Returns the words of C's `struct remy_shape`.
     pub fn shape(&self) -> Vec<u64> {
         let axes = self.axes.iter().flat_map(|axis| [axis.first, axis.count, axis.stride]);
-        std::iter::once(self.resolution).chain(axes.map(|word| word as u64)).collect()
+        let acts_on_rate = self.basis == ActionBasis::Rate;
+        let first = [self.resolution, self.follows_rate.into(), acts_on_rate.into()];
+        first.into_iter().chain(axes.map(|word| word as u64)).collect()
     }
 
     /// Returns the ends of all axes; at least one word, because eBPF maps cannot be empty.
@@ -221,26 +251,38 @@ impl RemyTable {
     }
 
     /// Returns the words of C's `struct remy_action` for each rule.
-    pub fn action_words(&self) -> Vec<[u64; 5]> {
-        let words = |action: &WholeAction| {
-            let WholeAction { times, add, gap } = *action;
-            [times[0], times[1], add[0], add[1], gap]
-        };
-        self.actions.iter().map(words).collect()
+    pub fn action_words(&self) -> &[[u64; 7]] {
+        &self.actions
     }
 }
 
-impl WholeAction {
-    fn new(rule: usize, action: &Action) -> Result<WholeAction, RemyTableError> {
-        let Action { multiple, increment, intersend_ms, .. } = *action;
-        let packets = u64::from(increment.unsigned_abs());
-        if multiple.abs() >= MOST_MULTIPLE || packets > MOST_PACKETS {
+/// Returns a number's size with `fraction` fraction bits, and 0: in this order if the number is
+/// positive, else reversed.
+fn either(number: f64, fraction: u32) -> [u64; 2] {
+    // Bounds of the actions keep the product below 2^52.
+    let size = (number.abs() * (1u64 << fraction) as f64).round() as u64;
+    if number < 0.0 { [0, size] } else { [size, 0] }
+}
+
+fn whole_action(rule: usize, action: &Action) -> Result<WholeAction, RemyTableError> {
+    let Action { basis, multiple, increment, intersend_ms, queue_ms } = *action;
+    let [add, take] = either(increment.into(), 0);
+    let few = add.max(take) <= MOST_PACKETS;
+    if basis == ActionBasis::Window {
+        if multiple.abs() >= MOST_MULTIPLE || !few {
             return Err(RemyTableError::Action { rule, action: *action });
         }
-        let sized = (multiple.abs() * (1u64 << MULTIPLE_FRACTION) as f64).round() as u64;
-        let either = |below, size| if below { [0, size] } else { [size, 0] };
+        let [times, less] = either(multiple, MULTIPLE_FRACTION);
         let gap = Span::from_secs_f64(intersend_ms / 1e3).as_nanos().min(MOST_GAP);
-        let (times, add) = (either(multiple < 0.0, sized), either(increment < 0, packets));
-        Ok(WholeAction { times, add, gap })
+        return Ok([times, less, add, take, gap, 0, 0]);
     }
+    let paced = intersend_ms == 0.0 || (LEAST_GAIN..=MOST_GAIN).contains(&intersend_ms);
+    let fits = (0.0..MOST_RTTS).contains(&multiple) && queue_ms.abs() <= MOST_QUEUE_MS;
+    if !(fits && few && paced) {
+        return Err(RemyTableError::RateAction { rule, action: *action });
+    }
+    let [times, less] = either(multiple, RATE_MULTIPLE_FRACTION);
+    let [gain, _] = either(intersend_ms, GAIN_FRACTION);
+    let [queue, queue_less] = either(queue_ms * 1e3, RATE_MULTIPLE_FRACTION);
+    Ok([times, less, add, take, gain, queue, queue_less])
 }

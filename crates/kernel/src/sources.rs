@@ -7,7 +7,7 @@ macro_rules! sources {
 }
 
 /// Names and texts of the C files from which a program is compiled as a kernel module (by `as_module.h`).
-pub const MODULE_SOURCES: [(&str, &str); 18] = sources![
+pub const MODULE_SOURCES: [(&str, &str); 19] = sources![
     "abc.h",
     "abc_ecn.bpf.c",
     "abc_sender.h",
@@ -22,6 +22,7 @@ pub const MODULE_SOURCES: [(&str, &str); 18] = sources![
     "kernel.h",
     "remy.bpf.c",
     "remy.h",
+    "remy_rate.h",
     "reno.h",
     "sockets.h",
     "undo.h",

@@ -63,7 +63,7 @@ fn c2tcp_args(options: &Options) -> String {
 
 /// Returns C arrays of a table's words, as the loader writes them into the maps.
 fn remy_arrays(table: &RemyTable) -> String {
-    let actions: Vec<u64> = table.action_words().into_iter().flatten().collect();
+    let actions = table.action_words().as_flattened().to_vec();
     let mut text = String::new();
     for (name, words) in [
         ("shape", table.shape()),

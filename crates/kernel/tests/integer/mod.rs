@@ -11,6 +11,7 @@ mod cubic;
 mod fixed;
 mod hystart;
 mod remy;
+mod remy_rate;
 mod reno;
 mod vegas;
 

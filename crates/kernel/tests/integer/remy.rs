@@ -4,21 +4,22 @@
 use std::sync::Arc;
 
 use paceline_kernel::RemyTable;
-use paceline_schemes::remy::{PUBLISHED_SIGNALS as SIGNALS, Signal};
+use paceline_schemes::remy::{SIGNALS, Signal};
 
 use super::WholeFeedback;
 use super::fixed::{NEVER, ONE};
+use super::remy_rate::{MOST_IN_GROUP, Rate, gap_at_rate, ratio, window_at_rate};
 
-/// Most packets for which one acknowledgement counts.
+/// Most packets for which one acknowledgement counts, except for the delivery rate.
 const MOST_ACKED: u64 = 64;
 /// Fraction bits of signals.
-const FRACTION: u32 = 32;
+pub(super) const FRACTION: u32 = 32;
 /// Fraction bits of multiples.
 const MULTIPLE_FRACTION: u32 = 40;
 /// Marks cells for which the table has no rule.
 const NONE: u64 = 0xffff;
 /// Most packets of a window.
-const MOST_PACKETS: u64 = 1_000_000;
+pub(super) const MOST_PACKETS: u64 = 1_000_000;
 /// Longest time in microseconds: 134 s. Longer times count as this.
 const MOST_TIME: u64 = 1 << 27;
 
@@ -28,6 +29,11 @@ const RTT_RATIO: usize = Signal::RttRatio.index();
 const SLOW_REC_EWMA: usize = Signal::SlowRecEwma.index();
 const RTT_DIFF: usize = Signal::RttDiff.index();
 const QUEUEING_DELAY: usize = Signal::QueueingDelay.index();
+const MIN_RTT: usize = Signal::MinRtt.index();
+const QUEUE_EWMA: usize = Signal::QueueEwma.index();
+const RTT_TREND: usize = Signal::RttTrend.index();
+const RATE_TREND: usize = Signal::RateTrend.index();
+const ACK_GAP: usize = Signal::AckGap.index();
 
 /// A table's words: C's `struct remy_shape`, the ends of the axes, the cells, and C's `struct
 /// remy_action` of each rule.
@@ -36,13 +42,14 @@ struct Words {
     shape: Vec<u64>,
     ends: Vec<u64>,
     cells: Vec<u64>,
-    actions: Vec<[u64; 5]>,
+    actions: Vec<[u64; 7]>,
 }
 
 impl Words {
     fn of(table: &RemyTable) -> Words {
         let (shape, ends) = (table.shape(), table.end_words());
-        Words { shape, ends, cells: table.cell_words(), actions: table.action_words() }
+        let (cells, actions) = (table.cell_words(), table.action_words().to_vec());
+        Words { shape, ends, cells, actions }
     }
 
     /// Returns the difference in microseconds up to which an RTT counts as the minimum RTT.
@@ -50,10 +57,18 @@ impl Words {
         self.shape[0]
     }
 
+    fn follows_rate(&self) -> bool {
+        self.shape[1] > 0
+    }
+
+    fn acts_on_rate(&self) -> bool {
+        self.shape[2] > 0
+    }
+
     /// Returns the number of the rule for a memory; [`NONE`] if there is no rule.
     fn find(&self, values: &[u64; SIGNALS]) -> u64 {
         let mut cell = 0;
-        for (axis, &value) in self.shape[1..].chunks(3).zip(values) {
+        for (axis, &value) in self.shape[3..].chunks(3).zip(values) {
             let [first, count, stride] = [0, 1, 2].map(|word| axis[word] as usize);
             let ends = &self.ends[first..first + count];
             cell += ends.partition_point(|&end| end <= value) * stride;
@@ -65,13 +80,13 @@ impl Words {
 /// Returns the window that follows `window` by an action, rounded towards zero. The multiple is
 /// increased by 2^-40, so that products which are whole numbers in decimals are not rounded down to
 /// the next lower one.
-fn next_window(window: u64, [times, less, add, take, _]: [u64; 5]) -> u64 {
+fn next_window(window: u64, [times, less, add, take, ..]: [u64; 7]) -> u64 {
     let more = window * (times + u64::from(times > 0)) + (add << MULTIPLE_FRACTION);
     let less = window * (less - u64::from(less > 0)) + (take << MULTIPLE_FRACTION);
     (more.saturating_sub(less) >> MULTIPLE_FRACTION).min(MOST_PACKETS)
 }
 
-/// Remy's sender: a memory of six signals, and the window and pacing that a table's rules derive
+/// Remy's sender: a memory of signals, and the window and pacing that a table's rules derive
 /// from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Remy {
@@ -85,6 +100,10 @@ pub(crate) struct Remy {
     window: u64,
     /// Minimum time between packets in nanoseconds.
     gap: u64,
+    /// The delivery rate; `None` before the first RTT, and for tables that do not use it.
+    rate: Option<Rate>,
+    /// Packets acknowledged since the last RTT.
+    packets: u64,
 }
 
 /// Returns the time from `from` to `to` divided by `packets`, with 32 fraction bits.
@@ -103,8 +122,10 @@ impl Remy {
     }
 
     fn starting(table: Arc<Words>) -> Remy {
+        let values = [0; SIGNALS];
+        let (last, rate) = (None, None);
         let mut remy =
-            Remy { table, values: [0; SIGNALS], last: None, min_rtt: 0, window: 0, gap: 0 };
+            Remy { table, values, last, min_rtt: 0, window: 0, gap: 0, rate, packets: 0 };
         remy.act(1);
         remy
     }
@@ -116,8 +137,10 @@ impl Remy {
 
     /// Processes an acknowledgement; ignores it if it has no RTT. Several packets count as if they
     /// had been acknowledged one by one at equal intervals; the rule for the memory after the last
-    /// packet is applied once per packet.
+    /// packet is applied once per packet. For the delivery rate they are one group, with the
+    /// packets of acknowledgements without an RTT before it.
     pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) {
+        self.packets = (self.packets + feedback.acked / ONE).min(MOST_IN_GROUP);
         if feedback.acked < ONE || feedback.rtt == 0 {
             return;
         }
@@ -134,6 +157,11 @@ impl Remy {
             return;
         }
         let Some(action) = self.table.actions.get(rule as usize) else { return };
+        if self.table.acts_on_rate() {
+            self.window = window_at_rate(action, self.rate.as_ref(), self.min_rtt);
+            self.gap = gap_at_rate(action, self.rate.as_ref(), self.min_rtt);
+            return;
+        }
         for _ in 0..times {
             self.window = next_window(self.window, *action);
         }
@@ -143,8 +171,13 @@ impl Remy {
     fn remember(&mut self, feedback: &WholeFeedback, packets: u64) {
         let rtt = feedback.rtt.min(MOST_TIME);
         let sent = feedback.now.saturating_sub(rtt);
+        let group = std::mem::take(&mut self.packets);
         let Some((last_sent, last_received)) = self.last.replace((sent, feedback.now)) else {
             self.min_rtt = rtt;
+            if self.table.follows_rate() {
+                self.rate = Some(Rate::begin(rtt, group));
+                self.values[MIN_RTT] = rtt << FRACTION;
+            }
             return;
         };
         let send = gap(last_sent, sent, packets);
@@ -161,6 +194,21 @@ impl Remy {
         self.values[RTT_DIFF] = above << FRACTION;
         let ahead = feedback.ahead.clamp(1, 1 << 20);
         self.values[QUEUEING_DELAY] = self.values[REC_EWMA].min(NEVER / ahead) * ahead;
+        let gap = feedback.now.saturating_sub(last_received).min(MOST_TIME);
+        self.follow_rate(group, gap, self.min_rtt + above);
+    }
+
+    /// Updates the delivery rate and its signals with `packets` packets acknowledged `gap`
+    /// microseconds after the ones before. Changes nothing for tables that do not use them.
+    fn follow_rate(&mut self, packets: u64, gap: u64, rtt: u64) {
+        let Some(rate) = &mut self.rate else { return };
+        rate.on_ack(packets, gap, rtt, self.min_rtt);
+        let min_rtt = self.min_rtt << FRACTION;
+        self.values[MIN_RTT] = min_rtt;
+        self.values[QUEUE_EWMA] = rate.average_rtt.saturating_sub(min_rtt);
+        self.values[RTT_TREND] = ratio(rtt << FRACTION, rate.average_rtt);
+        self.values[RATE_TREND] = ratio(rate.slow_pace, rate.pace);
+        self.values[ACK_GAP] = (gap << FRACTION) / packets;
     }
 
     /// Returns the window in packets.

@@ -54,7 +54,7 @@ pub(crate) fn run(program: &Path, args: &[OsString], steps: &[Step]) -> Vec<[u64
 
 /// Writes a table of `remy` to a file for the C code.
 pub(crate) fn write_table(table: &RemyTable) -> PathBuf {
-    let actions: Vec<u64> = table.action_words().into_iter().flatten().collect();
+    let actions = table.action_words().as_flattened().to_vec();
     let mut words = table.shape();
     for (list, count) in
         [(table.end_words(), None), (table.cell_words(), None), (actions, Some(table.rules()))]

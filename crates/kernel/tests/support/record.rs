@@ -19,12 +19,21 @@ pub(crate) enum Event {
     Idle(u64, u64, u64),
 }
 
-/// An event, and the windows after it in packets; NaN if they are unknown.
+/// An event, the windows after it in packets, and the time between packets in nanoseconds; NaN if
+/// they are unknown.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) event: Event,
     pub(crate) w: f64,
     pub(crate) cubic: f64,
+    pub(crate) gap: f64,
+}
+
+impl Step {
+    /// Returns an event after which nothing is known.
+    pub(crate) fn unknown(event: Event) -> Step {
+        Step { event, w: f64::NAN, cubic: f64::NAN, gap: f64::NAN }
+    }
 }
 
 pub(crate) type Steps = Arc<Mutex<Vec<Step>>>;
@@ -41,17 +50,19 @@ struct Recorder {
 
 impl Recorder {
     fn note(&self, event: Event) {
-        let (mut w, mut cubic, mut cwnd) = (f64::NAN, f64::NAN, f64::NAN);
+        let Step { mut w, mut cubic, mut gap, .. } = Step::unknown(event);
+        let mut cwnd = f64::NAN;
         self.inner.inspect(&mut |name, value| match name {
             "w_abc" => w = value,
             "w_cubic" => cubic = value,
             "cwnd" => cwnd = value,
+            "intersend" => gap = value * 1e6,
             _ => {}
         });
         // A scheme with one window has it twice.
         let or_only = |window: f64| if window.is_nan() { cwnd } else { window };
         let (w, cubic) = (or_only(w), or_only(cubic));
-        self.steps.lock().expect("one thread").push(Step { event, w, cubic });
+        self.steps.lock().expect("one thread").push(Step { event, w, cubic, gap });
     }
 }
 
@@ -76,8 +87,7 @@ impl Recorder {
         let Some(last) = events.pop() else {
             return self.note(Event::Feedback(integer::WholeFeedback { acked: 0, ..*whole }));
         };
-        let step = |event| Step { event, w: f64::NAN, cubic: f64::NAN };
-        let before = events.into_iter().map(|event| step(Event::Feedback(event)));
+        let before = events.into_iter().map(|event| Step::unknown(Event::Feedback(event)));
         self.steps.lock().expect("one thread").extend(before);
         self.note(Event::Feedback(last));
     }

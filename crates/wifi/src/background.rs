@@ -4,7 +4,6 @@
 use paceline_cc::{Span, Stream, Time};
 
 use super::Medium;
-use super::backoff::Backoff;
 
 /// How much of the past of background stations is simulated when a station gets a packet to send.
 /// Their earlier behaviour does not matter.
@@ -32,7 +31,6 @@ impl BackgroundConfig {
 /// A background station.
 pub(super) struct Background {
     random: Stream,
-    pub(super) backoff: Backoff,
     settings: BackgroundConfig,
     pub(super) has_frame: bool,
     /// True while it transmits.
@@ -49,11 +47,9 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn new(settings: BackgroundConfig, mut random: Stream, cw_min: u32) -> Background {
-        let backoff = Backoff::new(random.split("backoff"), cw_min);
+    pub(super) fn new(settings: BackgroundConfig, random: Stream) -> Background {
         let mut station = Background {
             random,
-            backoff,
             settings,
             has_frame: false,
             on_air: false,
@@ -66,12 +62,6 @@ impl Background {
         station.pause(Time::ZERO);
         station.airtime = station.draw_airtime();
         station
-    }
-
-    /// Returns when it acts next, if the medium stays idle.
-    #[inline]
-    pub(super) fn next(&self) -> Time {
-        if self.has_frame { self.backoff.start() } else { self.comes }
     }
 
     fn draw_airtime(&mut self) -> Span {
@@ -91,48 +81,37 @@ impl Background {
         };
     }
 
-    /// Handles the coming of its frame: during a transmission until `end` (`busy`), or at an idle
-    /// medium at `now`.
-    fn receive_frame(&mut self, now: Time, slot: Span, difs: Span, busy: bool) {
-        self.has_frame = true;
-        self.backoff.frame_came(now, slot, difs, busy, true);
-    }
-
     /// Ends its transmission.
-    fn end(&mut self, at: Time, collided: bool, cw: (u32, u32), slot: Span) {
+    fn end(&mut self, at: Time, collided: bool) {
         self.on_air = false;
         if collided {
             self.collided += 1;
-            self.backoff.widen(cw.1);
         } else {
             self.sent += 1;
-            self.backoff.reset(cw.0);
             if !self.settings.gap.is_zero() {
                 self.pause(at);
             }
         }
         self.airtime = self.draw_airtime();
-        self.backoff.draw();
-        let from = self.backoff.counts_from();
-        self.backoff.resume(from, slot, self.has_frame);
     }
 
     /// Forgets everything before `from`. Draws pauses again that ended before, which is correct
     /// because exponential times have no memory. Without this, all background stations would
     /// transmit one after the other.
-    fn restart(&mut self, from: Time, slot: Span) {
+    fn restart(&mut self, from: Time) {
         if !self.settings.gap.is_zero() && (self.has_frame || self.comes < from) {
             self.pause(from);
         }
-        self.backoff.resume(from, slot, self.has_frame);
     }
 }
 
 impl Medium {
     /// Returns when the next station or background station starts, or gets a frame to send.
     pub(super) fn next_start(&self) -> Time {
-        let stations = self.stations.iter().map(|station| station.backoff.start());
-        stations.chain(self.background.iter().map(Background::next)).min().unwrap_or(Time::NEVER)
+        let all = self.stations.len() + self.background.len();
+        let waiting = self.background.iter().filter(|station| !station.has_frame);
+        let comes = waiting.map(|station| station.comes).min().unwrap_or(Time::NEVER);
+        self.contention.earliest(all).min(comes)
     }
 
     /// Returns true if no station has a frame, so that background stations need no simulation.
@@ -148,10 +127,11 @@ impl Medium {
     /// Gives frames to background stations at `at`, while the medium is idle. Returns true if a
     /// transmission is also due then.
     pub(super) fn background_frames(&mut self, at: Time) -> bool {
-        let (slot, difs) = (self.config.phy.slot, self.config.phy.difs());
-        for station in &mut self.background {
+        let difs = self.config.phy.difs();
+        for (number, station) in (self.stations.len()..).zip(&mut self.background) {
             if !station.has_frame && station.comes <= at {
-                station.receive_frame(at, slot, difs, false);
+                station.has_frame = true;
+                self.contention.frame_came(number, at, difs, false, true);
             }
         }
         self.due = self.next_start();
@@ -162,19 +142,26 @@ impl Medium {
     pub(super) fn transmit_background(&mut self, at: Time, number: usize) {
         let airtime = self.background.get(number).map_or(Span::ZERO, |station| station.airtime);
         let end = at + airtime;
-        self.resume_all(end + self.config.phy.difs());
+        self.contention.resume_all(end + self.config.phy.difs());
         self.end_at(end, false);
     }
 
     /// Ends an exchange at `at`: background stations continue with their next frames.
     pub(super) fn end_background(&mut self, at: Time) {
-        let phy = &self.config.phy;
-        let (slot, difs, cw) = (phy.slot, phy.difs(), (phy.cw_min, phy.cw_max));
-        for station in &mut self.background {
+        let Medium { config, contention, collided, .. } = self;
+        let (difs, cw) = (config.phy.difs(), (config.phy.cw_min, config.phy.cw_max));
+        for (number, station) in (self.stations.len()..).zip(&mut self.background) {
             if station.on_air {
-                station.end(at, self.collided, cw, slot);
+                station.end(at, *collided);
+                match *collided {
+                    true => contention.widen(number, cw.1),
+                    false => contention.reset(number, cw.0),
+                }
+                contention.draw(number);
+                contention.resume(number, contention.counts_from(number), station.has_frame);
             } else if !station.has_frame && station.comes < at {
-                station.receive_frame(station.comes, slot, difs, true);
+                station.has_frame = true;
+                contention.frame_came(number, station.comes, difs, true, true);
             }
         }
     }
@@ -182,9 +169,12 @@ impl Medium {
     /// Simulates background stations among themselves until `now`. For a packet that comes after a
     /// time in which no station had any.
     pub(super) fn catch_up_background(&mut self, now: Time) {
-        let (earliest, slot) = (now - HISTORY, self.config.phy.slot);
+        let earliest = now - HISTORY;
         if self.end < earliest {
-            self.background.iter_mut().for_each(|station| station.restart(earliest, slot));
+            for (number, station) in (self.stations.len()..).zip(&mut self.background) {
+                station.restart(earliest);
+                self.contention.resume(number, earliest, station.has_frame);
+            }
             self.end = earliest;
         }
         self.simulating_background = true;

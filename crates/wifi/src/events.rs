@@ -1,6 +1,6 @@
 //! Events of a medium: a transmission begins, a frame arrives, an exchange ends.
 
-use paceline_cc::{Packet, Time};
+use paceline_cc::{Packet, Span, Time};
 
 use super::sequence::Sequence;
 use super::station::Chosen;
@@ -20,8 +20,9 @@ impl Medium {
         {
             self.catch_up_background(now);
         }
-        let Medium { stations, config, addresses, phase, arrived, .. } = self;
-        let Some(station) = stations.get_mut(from as usize) else { return };
+        let Medium { stations, contention, config, addresses, phase, arrived, .. } = self;
+        let from = from as usize;
+        let Some(station) = stations.get_mut(from) else { return };
         station.enqueue(now, packet, receiver(to));
         // A station takes the next packet only once its last frame has ended.
         if station.on_air || station.has_frame() {
@@ -29,13 +30,13 @@ impl Medium {
         }
         let busy = *phase != Phase::Contention;
         if station.take(now, &config.air(addresses)) {
-            let (slot, difs) = (config.phy.slot, config.phy.difs());
+            let difs = config.phy.difs();
             if busy && config.access_at_arrival && *arrived == now {
-                station.backoff.go_on(slot);
+                contention.go_on(from);
             } else {
-                station.backoff.frame_came(now, slot, difs, busy, config.immediate_access);
+                contention.frame_came(from, now, difs, busy, config.immediate_access);
             }
-            let start = station.backoff.start();
+            let start = contention.start(from);
             if !busy {
                 self.due = self.due.min(start);
             }
@@ -59,37 +60,25 @@ impl Medium {
         if !self.background.is_empty() && !self.background_frames(at) {
             return;
         }
-        let slot = self.config.phy.slot;
-        let (mut count, mut first) = (0, 0);
-        for (number, station) in self.stations.iter_mut().enumerate() {
-            station.on_air = station.backoff.start() == at;
-            if station.on_air {
-                first = if count == 0 { number } else { first };
-                count += 1;
-            } else {
-                station.backoff.freeze(at, slot);
+        let Medium { stations, background, contention, starters, .. } = self;
+        contention.freeze(at, starters);
+        for &number in starters.iter() {
+            match number.checked_sub(stations.len()) {
+                None => stations[number].on_air = true,
+                Some(number) => background[number].on_air = true,
             }
         }
-        let stations = self.stations.len();
-        for (number, station) in self.background.iter_mut().enumerate() {
-            station.on_air = station.backoff.start() == at;
-            if station.on_air {
-                first = if count == 0 { stations + number } else { first };
-                count += 1;
-            } else {
-                station.backoff.freeze(at, slot);
-            }
-        }
-        match (count, first.checked_sub(stations)) {
-            (1, None) => self.transmit(at, first),
-            (1, Some(background)) => self.transmit_background(at, background),
+        let stations = stations.len();
+        match starters[..] {
+            [number] if number < stations => self.transmit(at, number),
+            [number] => self.transmit_background(at, number - stations),
             _ => self.collide(at),
         }
     }
 
     /// Returns the times of the exchange that a station begins at `at`, and the probability that
     /// its frame is damaged, unless that is decided per MPDU.
-    fn sequence(&self, at: Time, number: usize) -> (Sequence, f64) {
+    fn sequence(&mut self, at: Time, number: usize) -> (Sequence, f64) {
         let station = self.stations.get(number);
         let aggregator = station.and_then(|station| station.aggregator.as_ref());
         if let Some(on_air) = aggregator.and_then(|aggregator| aggregator.on_air) {
@@ -97,8 +86,10 @@ impl Medium {
             return (times, 0.0);
         }
         let packet = station.and_then(|station| station.frame());
-        let (size, hop) = packet
-            .map_or((0, self.hop(&Packet::opaque(0))), |packet| (packet.size, self.hop(packet)));
+        let (size, hop) = match packet {
+            Some(packet) => (packet.size, self.hop(packet)),
+            None => (0, self.hop(&Packet::opaque(0))),
+        };
         // Rate and errors are those of the station that is not the access point.
         let other = self.stations.get(if number == 0 { hop.to as usize } else { number });
         let chosen = station.and_then(|station| station.chosen);
@@ -112,7 +103,10 @@ impl Medium {
             let place = if by_rate { self.config.phy.place_of(rate) } else { 0 };
             station.errors.damage(at, place, bytes)
         });
-        (Sequence::of(&self.config, rate, size), damage)
+        let config = &self.config;
+        let times =
+            self.stations.get_mut(number).map(|station| station.sequence(config, rate, size));
+        (times.unwrap_or_else(|| Sequence::of(config, rate, size)), damage)
     }
 
     /// Lets the sender of a single frame choose its rate.
@@ -153,13 +147,15 @@ impl Medium {
         }
         let (times, damage) = self.sequence(at, number);
         let phy = &self.config.phy;
-        let (slot, difs) = (phy.slot, phy.difs());
+        let difs = phy.difs();
         let arrived = at + times.head + times.data;
-        let Some(station) = self.stations.get_mut(number) else { return };
-        let backoff = &mut station.backoff;
+        let Medium { stations, contention, .. } = self;
+        let Some(station) = stations.get_mut(number) else { return };
         let damaged = match &mut station.aggregator {
-            None => damage > 0.0 && backoff.chance(damage),
-            Some(aggregator) => aggregator.transmit(at, |damage| backoff.chance(damage)) == 0,
+            None => damage > 0.0 && contention.chance(number, damage),
+            Some(aggregator) => {
+                aggregator.transmit(at, |damage| contention.chance(number, damage)) == 0
+            }
         };
         station.stats.transmissions += 1;
         self.sender = number;
@@ -179,20 +175,9 @@ impl Medium {
         }
         station.stats.airtime += end.since(at);
         self.end = end;
-        self.resume_all(others);
-        if let Some(station) = self.stations.get_mut(number).filter(|_| sender != others) {
-            station.backoff.resume(sender, slot, station.has_frame());
-        }
-    }
-
-    /// Lets all stations and background stations continue to count slots at `from`.
-    pub(super) fn resume_all(&mut self, from: Time) {
-        let slot = self.config.phy.slot;
-        for station in &mut self.stations {
-            station.backoff.resume(from, slot, station.has_frame());
-        }
-        for station in &mut self.background {
-            station.backoff.resume(from, slot, station.has_frame);
+        self.contention.resume_all(others);
+        if sender != others {
+            self.contention.resume(number, sender, true);
         }
     }
 
@@ -204,46 +189,46 @@ impl Medium {
     /// Lets several stations transmit; none of their frames arrives.
     fn collide(&mut self, at: Time) {
         let mut end = at;
-        for number in 0..self.stations.len() {
-            if !self.stations[number].on_air {
-                continue;
-            }
-            if self.controlled {
-                self.choose_rate(at, number);
-            }
-            let collision = self.sequence(at, number).0.collision;
-            let station = &mut self.stations[number];
-            station.stats.transmissions += 1;
-            station.stats.collisions += 1;
-            station.stats.airtime += collision;
-            // Its own end, until the ends of all are known.
-            station.backoff.resume(at + collision, self.config.phy.slot, true);
-            end = end.max(at + collision);
-        }
-        for station in self.background.iter_mut().filter(|station| station.on_air) {
-            let own = at + station.collision.unwrap_or(station.airtime);
-            station.backoff.resume(own, self.config.phy.slot, true);
+        self.own_ends.clear();
+        for turn in 0..self.starters.len() {
+            let number = self.starters[turn];
+            let own = match number.checked_sub(self.stations.len()) {
+                None => at + self.collide_one(at, number),
+                Some(number) => {
+                    let station = &self.background[number];
+                    at + station.collision.unwrap_or(station.airtime)
+                }
+            };
+            self.own_ends.push(own);
             end = end.max(own);
         }
         let phy = &self.config.phy;
-        let (slot, difs, timeout) = (phy.slot, phy.difs(), phy.answer_timeout());
+        let (difs, timeout) = (phy.difs(), phy.answer_timeout());
         let others = end + if phy.eifs_after_collision { phy.eifs() } else { difs };
         let (eifs, ns2) = (phy.eifs(), phy.eifs_after_own_collision);
-        let from = |on_air: bool, own_end: Time| match on_air {
-            true if ns2 && own_end < end => end + eifs,
-            true if ns2 => end + (eifs - difs),
-            true => end.max(own_end + timeout) + difs,
-            false => others,
-        };
-        for station in &mut self.stations {
-            let from = from(station.on_air, station.backoff.counts_from());
-            station.backoff.resume(from, slot, station.has_frame());
-        }
-        for station in &mut self.background {
-            let from = from(station.on_air, station.backoff.counts_from());
-            station.backoff.resume(from, slot, station.has_frame);
+        self.contention.resume_all(others);
+        for (&number, &own) in self.starters.iter().zip(&self.own_ends) {
+            let from = match ns2 {
+                true if own < end => end + eifs,
+                true => end + (eifs - difs),
+                false => end.max(own + timeout) + difs,
+            };
+            self.contention.resume(number, from, true);
         }
         self.end_at(end, true);
+    }
+
+    /// Lets a station transmit in a collision. Returns its time on air.
+    fn collide_one(&mut self, at: Time, number: usize) -> Span {
+        if self.controlled {
+            self.choose_rate(at, number);
+        }
+        let collision = self.sequence(at, number).0.collision;
+        let station = &mut self.stations[number];
+        station.stats.transmissions += 1;
+        station.stats.collisions += 1;
+        station.stats.airtime += collision;
+        collision
     }
 
     /// Handles the arrival of the frame on air. Its acknowledgement follows.
@@ -280,17 +265,23 @@ impl Medium {
     /// Tells a station which MPDUs of its A-MPDU have arrived.
     fn end_ampdu(&mut self, at: Time, number: usize) {
         let rts = self.sequence(at, number).0.rts;
-        let Medium { stations, config, addresses, collided, .. } = self;
+        let Medium { stations, contention, config, addresses, collided, .. } = self;
         let cw = (config.phy.cw_min, config.phy.cw_max);
         let limits = (config.short_retry_limit, config.long_retry_limit);
         let Some(station) = stations.get_mut(number) else { return };
         let Some(aggregator) = &mut station.aggregator else { return };
         let answered = aggregator.on_air.is_some_and(|on_air| on_air.arrived());
         if answered {
-            station.on_ack(cw.0);
-        } else if !station.on_silence(rts && !*collided, limits, cw) && rts && *collided {
-            // Only the RTS was lost: the same A-MPDU is sent again.
-            return;
+            station.on_ack();
+            contention.reset(number, cw.0);
+        } else if station.on_silence(rts && !*collided, limits) {
+            contention.reset(number, cw.0);
+        } else {
+            contention.widen(number, cw.1);
+            if rts && *collided {
+                // Only the RTS was lost: the same A-MPDU is sent again.
+                return;
+            }
         }
         let Some(aggregator) = &mut station.aggregator else { return };
         let batch = aggregator.finish(&config.air(addresses), rts && *collided);
@@ -305,50 +296,54 @@ impl Medium {
     /// Ends the exchange: senders learn its result, and continue with their next frames.
     fn end_exchange(&mut self, at: Time) {
         if self.config.phy.high_throughput().is_some() {
-            for number in 0..self.stations.len() {
-                if self.stations[number].on_air {
-                    self.end_ampdu(at, number);
-                }
-            }
+            self.for_each_starter(|medium, number| medium.end_ampdu(at, number));
         }
         if self.controlled {
-            for number in 0..self.stations.len() {
-                if self.stations[number].on_air {
-                    self.report_rate(at, number);
-                }
-            }
+            self.for_each_starter(|medium, number| medium.report_rate(at, number));
         }
-        let Medium { stations, config, addresses, .. } = self;
-        let (cw, slot) = ((config.phy.cw_min, config.phy.cw_max), config.phy.slot);
-        let limits = (config.short_retry_limit, config.long_retry_limit);
-        let mut due = Time::NEVER;
-        for station in stations.iter_mut() {
-            if station.on_air {
-                station.on_air = false;
-                if station.aggregator.is_some() {
-                    // Already handled.
-                } else if let Some(packet) = station.frame() {
-                    let bytes = packet.size.saturating_add(config.mac_overhead);
-                    let rts = config.rts_threshold.is_some_and(|most| bytes > most);
-                    // A frame that did not collide has got its CTS.
-                    let long = rts && !self.collided;
-                    if station.on_silence(long, limits, cw) {
-                        station.give_up(at);
-                    }
-                } else {
-                    station.on_ack(cw.0);
-                }
-                station.backoff.draw();
-                let has_frame = station.has_frame() || station.take(at, &config.air(addresses));
-                let from = station.backoff.counts_from();
-                station.backoff.resume(from, slot, has_frame);
-            }
-            due = due.min(station.backoff.start());
-        }
-        (self.phase, self.due) = (Phase::Contention, due);
+        self.for_each_starter(|medium, number| medium.end_turn(at, number));
+        (self.phase, self.due) = (Phase::Contention, self.contention.earliest(self.stations.len()));
         if !self.background.is_empty() {
             self.end_background(at);
             self.set_due();
         }
+    }
+
+    /// Calls `each` with the stations that have transmitted, without background stations.
+    fn for_each_starter(&mut self, mut each: impl FnMut(&mut Medium, usize)) {
+        for turn in 0..self.starters.len() {
+            let number = self.starters[turn];
+            if number < self.stations.len() {
+                each(self, number);
+            }
+        }
+    }
+
+    /// Ends a station's turn at `at`: it learns the result, and continues with its next frame.
+    fn end_turn(&mut self, at: Time, number: usize) {
+        let Medium { stations, contention, config, addresses, .. } = self;
+        let Some(station) = stations.get_mut(number) else { return };
+        let cw = (config.phy.cw_min, config.phy.cw_max);
+        station.on_air = false;
+        if station.aggregator.is_some() {
+            // Already handled.
+        } else if let Some(packet) = station.frame() {
+            let bytes = packet.size.saturating_add(config.mac_overhead);
+            let rts = config.rts_threshold.is_some_and(|most| bytes > most);
+            // A frame that did not collide has got its CTS.
+            let long = rts && !self.collided;
+            if station.on_silence(long, (config.short_retry_limit, config.long_retry_limit)) {
+                contention.reset(number, cw.0);
+                station.give_up(at);
+            } else {
+                contention.widen(number, cw.1);
+            }
+        } else {
+            station.on_ack();
+            contention.reset(number, cw.0);
+        }
+        contention.draw(number);
+        let has_frame = station.has_frame() || station.take(at, &config.air(addresses));
+        contention.resume(number, contention.counts_from(number), has_frame);
     }
 }

@@ -37,9 +37,9 @@
 mod access_point;
 mod aggregate;
 mod background;
-mod backoff;
 mod capacity;
 mod coding;
+mod contention;
 mod errors;
 mod events;
 mod mcs;
@@ -77,6 +77,7 @@ use paceline_cc::{Packet, Rate, Stage, Stream, Time};
 use paceline_path::{Counters, Port, PortLog, Service, ServiceError};
 
 use self::background::Background;
+use self::contention::Contention;
 use self::station::Station;
 
 /// Overhead of a frame beyond its IP packet, in bytes: MAC header 24, LLC and SNAP 8, FCS 4.
@@ -210,6 +211,12 @@ pub struct Medium {
     config: MediumConfig,
     stations: Vec<Station>,
     background: Vec<Background>,
+    /// The backoffs of all stations, and then of the background stations.
+    contention: Contention,
+    /// The stations on air, counted likewise, and the times at which their frames end if they
+    /// collide.
+    starters: Vec<usize>,
+    own_ends: Vec<Time>,
     addresses: Addresses,
     phase: Phase,
     /// Time of the next event; [`Time::NEVER`] if no station has a frame.
@@ -243,6 +250,7 @@ impl Medium {
     ) -> Result<Medium, ServiceError> {
         let mut random = random.clone();
         let mut stations = Vec::with_capacity(ports.len());
+        let mut contention = Contention::new(config.phy.slot);
         let cw_min = config.phy.cw_min;
         for (number, ports) in ports.into_iter().enumerate() {
             let Some(settings) = config.stations.get(number) else { break };
@@ -251,21 +259,29 @@ impl Medium {
             let aggregator = config.aggregator(number, &mut random)?;
             let own = random.split("station");
             let parts = (ports, capacity);
-            let mut station = Station::new(settings, parts, own, &config.phy, aggregator)?;
+            let mut station = Station::new(settings, parts, &config.phy, aggregator)?;
             if config.phy.high_throughput().is_none() {
                 let mut control = || config.minstrel(settings, &mut random);
                 station.controls = control().zip(control()).map(|both| Box::new(both.into()));
             }
             stations.push(station);
+            contention.add(own, cw_min);
         }
-        let background = |settings: &BackgroundConfig| {
-            Background::new(settings.clone(), random.split("background"), cw_min)
-        };
+        let mut background = Vec::with_capacity(config.background.len());
+        for settings in &config.background {
+            let mut own = random.split("background");
+            contention.add(own.split("backoff"), cw_min);
+            background.push(Background::new(settings.clone(), own));
+        }
+        let all = stations.len() + background.len();
         let controlled = stations.iter().any(|station| station.controls.is_some());
         Ok(Medium {
-            background: config.background.iter().map(background).collect(),
             config,
             stations,
+            background,
+            contention,
+            starters: Vec::with_capacity(all),
+            own_ends: Vec::with_capacity(all),
             addresses: Addresses::Routes(Vec::new()),
             phase: Phase::Contention,
             due: Time::NEVER,

@@ -1,14 +1,15 @@
 //! A station at a medium: its ports, its frame, its rate, its retry counters.
 
-use paceline_cc::{Batch, Packet, Rate, Span, Stream, Time};
+use paceline_cc::{Batch, Packet, Rate, Span, Time};
 use paceline_path::{Schedule, Service, ServiceError, TakenPacket};
 
+use super::MediumConfig;
 use super::aggregate::{Aggregator, Air};
-use super::backoff::Backoff;
 use super::errors::FrameErrors;
 use super::minstrel::Minstrel;
 use super::phy::Phy;
 use super::ports::StationPorts;
+use super::sequence::Sequence;
 use super::station_config::StationConfig;
 use super::transmit_queue::Mpdu;
 
@@ -36,7 +37,6 @@ pub(super) struct Station {
     /// port.
     frame: Option<TakenPacket>,
     frame_port: usize,
-    pub(super) backoff: Backoff,
     /// True while it transmits a frame, or waits for the answer to one.
     pub(super) on_air: bool,
     /// Failed transmissions of the frame: of RTS or of frames without RTS, and of frames after an
@@ -49,6 +49,8 @@ pub(super) struct Station {
     pub(super) controls: Option<Box<[Minstrel; 2]>>,
     /// Single frames: the transmission whose rate the sender has chosen.
     pub(super) chosen: Option<Chosen>,
+    /// Single frames: rate, bytes and times of the last one.
+    last: Option<(Rate, u32, Sequence)>,
     /// Layers with A-MPDUs: assembles them.
     pub(super) aggregator: Option<Box<Aggregator>>,
     /// True if its router receives the measured capacity.
@@ -80,7 +82,6 @@ impl Station {
     pub(super) fn new(
         config: &StationConfig,
         (ports, capacity): (StationPorts, Service),
-        random: Stream,
         phy: &Phy,
         aggregator: Option<Aggregator>,
     ) -> Result<Station, ServiceError> {
@@ -89,7 +90,6 @@ impl Station {
             capacity,
             frame: None,
             frame_port: 0,
-            backoff: Backoff::new(random, phy.cw_min),
             on_air: false,
             short_retries: 0,
             long_retries: 0,
@@ -97,6 +97,7 @@ impl Station {
             errors: FrameErrors::new(config, phy)?,
             controls: None,
             chosen: None,
+            last: None,
             aggregator: aggregator.map(Box::new),
             measures: true,
             stats: StationStats::default(),
@@ -109,6 +110,16 @@ impl Station {
     /// Returns the rate of data frames to and from the station.
     pub(super) fn rate(&self, now: Time) -> Rate {
         self.rates.rate_at(now)
+    }
+
+    /// Returns the exchange of a single frame: [`Sequence::of`], or that of the last frame if it was
+    /// like this one.
+    #[inline]
+    pub(super) fn sequence(&mut self, config: &MediumConfig, rate: Rate, size: u32) -> Sequence {
+        match self.last {
+            Some((at, bytes, times)) if (at, bytes) == (rate, size) => times,
+            _ => self.last.insert((rate, size, Sequence::of(config, rate, size))).2,
+        }
     }
 
     /// Returns the number of failed transmissions of the frame.
@@ -236,26 +247,21 @@ impl Station {
     }
 
     /// Handles the acknowledgement of the frame.
-    pub(super) fn on_ack(&mut self, cw_min: u32) {
+    pub(super) fn on_ack(&mut self) {
         (self.short_retries, self.long_retries) = (0, 0);
-        self.backoff.reset(cw_min);
     }
 
     /// Handles a missing answer to an RTS, to a frame without one, or (`long`) to a frame after an
     /// RTS. Returns true if the packet is to be given up.
-    pub(super) fn on_silence(&mut self, long: bool, limits: (u32, u32), cw: (u32, u32)) -> bool {
-        let (short_limit, long_limit) = limits;
-        let over = if long {
-            self.long_retries += 1;
-            self.long_retries >= long_limit
-        } else {
-            self.short_retries += 1;
-            self.short_retries >= short_limit
+    pub(super) fn on_silence(&mut self, long: bool, limits: (u32, u32)) -> bool {
+        let (retries, limit) = match long {
+            true => (&mut self.long_retries, limits.1),
+            false => (&mut self.short_retries, limits.0),
         };
+        *retries += 1;
+        let over = *retries >= limit;
         if over {
-            self.on_ack(cw.0);
-        } else {
-            self.backoff.widen(cw.1);
+            self.on_ack();
         }
         over
     }

@@ -85,8 +85,7 @@ fn waits_after_a_shorter_frame(eifs: bool) -> [f64; 2] {
     medium.push(at(1000), &Packet { size: 40, ..packet(3) });
     medium.catch_up(at(1001));
     let end = at(1000 + FRAME);
-    [1, 2]
-        .map(|number| medium.stations[number].backoff.counts_from().since(end).as_secs_f64() * 1e6)
+    [1, 2].map(|number| medium.contention.counts_from(number).since(end).as_secs_f64() * 1e6)
 }
 
 #[test]
@@ -190,14 +189,14 @@ fn answers_at_once(access_at_arrival: bool) -> usize {
     let at_once = |start: u64| {
         let mut medium = medium(1, |config| config.access_at_arrival = access_at_arrival);
         for _ in 0..start {
-            medium.stations[1].backoff.draw();
+            medium.contention.draw(1);
         }
-        medium.stations[1].backoff.resume(at(0), Span::ZERO, false);
+        medium.contention.resume(1, at(0), false);
         medium.push(at(1000), &packet(0));
         let arrival = medium.wake().max(at(1000 + FRAME));
         while medium.pop(arrival).is_none() {}
         medium.push(arrival, &Packet { size: 40, ..packet(1) });
-        let start = medium.stations[1].backoff.start();
+        let start = medium.contention.start(1);
         start == arrival + Span::from_micros(10 + 304 + 50)
     };
     (0..100).filter(|start| at_once(*start)).count()

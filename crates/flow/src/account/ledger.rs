@@ -503,8 +503,13 @@ impl Ledger {
     }
 
     /// Returns the oldest number in flight.
+    #[inline]
     pub(crate) fn first_in_flight(&self) -> Option<u64> {
         let mut at = self.first_unresolved();
+        // Mostly it is the first one that is looked at.
+        if self.resolved_early == 0 && at < self.next && self.entry(at).is_in_flight() {
+            return Some(at);
+        }
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             if self.entry(number).is_in_flight() {
                 return Some(number);

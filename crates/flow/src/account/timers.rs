@@ -133,7 +133,8 @@ impl Account {
         }
         let (next, linux) = (self.ledger.next(), self.config.linux);
         let newest = next - 1;
-        let is_alone = self.ledger.first_in_flight() == Some(newest);
+        let first = self.ledger.first_in_flight();
+        let is_alone = first == Some(newest);
         let margin = if is_alone { MAX_ACK_DELAY } else { PROBE_MARGIN };
         let sent_since_start = next > self.timers.start_next;
         let start =
@@ -144,7 +145,7 @@ impl Account {
                 (self.expiry(start, probe.min(timeout)), self.expiry(self.timers.start, timeout));
             return TailDeadlines { probe, timeout };
         }
-        let oldest_expires = self.oldest_sent() + rto;
+        let oldest_expires = self.oldest_sent(first) + rto;
         let probe = match sent_since_start {
             false => probe.min(timeout),
             // If the timeout should already have expired, the probe keeps its time
@@ -205,9 +206,9 @@ impl Account {
         self.timers.calm_since_probe && self.ledger.acked_end() <= self.timers.probe
     }
 
-    /// Returns when the oldest data in flight was last sent.
-    fn oldest_sent(&self) -> Time {
-        let Some(number) = self.ledger.first_in_flight() else { return self.timers.start };
+    /// Returns when the oldest data in flight, of packet `first`, was last sent.
+    fn oldest_sent(&self, first: Option<u64>) -> Time {
+        let Some(number) = first else { return self.timers.start };
         let oldest = self.ledger.entry(number);
         // A probe that repeats it was sent later.
         match self.ledger.unlost(self.timers.probe) {

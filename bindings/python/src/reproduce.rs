@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use paceline_reproduce::{
     Claim, FindClaimError, ListedClaim, Progress, RUNS, Recordings, ReproduceFields, Reproduction,
-    Setting, Store, markdown, page, reproduce,
+    Setting, Store, Tables, markdown, page, reproduce,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -82,7 +82,7 @@ pub(crate) fn list_claims() -> PyResult<PyTable> {
 
 /// Measures claims.
 #[pyfunction]
-#[pyo3(signature = (*, ids, quick, traces, tables, runs, causes, seed, output, threads))]
+#[pyo3(signature = (*, ids, quick, traces, tables, trained, runs, causes, seed, output, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn measure_claims(
     py: Python<'_>,
@@ -90,6 +90,7 @@ pub(crate) fn measure_claims(
     quick: bool,
     traces: Option<PathBuf>,
     tables: Option<PathBuf>,
+    trained: Option<PathBuf>,
     runs: Option<u32>,
     causes: bool,
     seed: u64,
@@ -97,13 +98,14 @@ pub(crate) fn measure_claims(
     threads: usize,
 ) -> PyResult<PyReproduction> {
     let chosen = find_claims(&ids)?;
-    for (name, folder) in [("traces", &traces), ("tables", &tables)] {
+    for (name, folder) in [("traces", &traces), ("tables", &tables), ("trained", &trained)] {
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(argument_error(name, format!("{}: not a folder", folder.display())));
         }
     }
     let traces = traces.map(Recordings::Folder);
     let causes = causes || !ids.is_empty();
+    let tables = Tables::new(tables, trained);
     let setting = Setting { quick, traces, tables, seed, live: None, causes };
     let store = match &output {
         Some(folder) => {

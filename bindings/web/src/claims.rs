@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_reproduce::{Claim, Exhibit, Recordings, Setting, Trial, find_claims};
+use paceline_reproduce::{Claim, Exhibit, Recordings, Setting, Tables, Trial, find_claims};
 use paceline_trace::Trace;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,7 +55,14 @@ impl DroppedTraces {
     /// shortened unless `full`.
     fn setting(&self, full: bool) -> Setting {
         let traces = (!self.0.is_empty()).then(|| Recordings::Loaded(self.0.clone()));
-        Setting { quick: !full, traces, tables: None, seed: 1, live: None, causes: true }
+        Setting {
+            quick: !full,
+            traces,
+            tables: Tables::default(),
+            seed: 1,
+            live: None,
+            causes: true,
+        }
     }
 }
 

@@ -282,8 +282,16 @@ fn lists_and_claims() {
     printed.document("linux test", &serde_json::from_str(&seen.out).expect("JSON"));
     printed.document("doctor", &run(&["doctor", "--json"]));
     printed.document("reproduce --list", &run(&["reproduce", "--list", "--json"]));
+    let published = Folder::new("published");
     let some = ["reproduce", "A01", "A06", "A16", "--quick", "--json", "-q"];
     printed.document("reproduce", &run(&some));
+    for name in ["delta0.1", "delta1", "delta10"] {
+        let file = published.path(&format!("RemyCC-2013-{name}.dna"));
+        assert_eq!(paceline(&["remy", "export", "starter", "-o", &file]).code, 0);
+    }
+    let tables = published.path("");
+    let beside = ["reproduce", "R05", "--quick", "--tables", &tables, "--json", "-q"];
+    printed.document("reproduce", &run(&beside));
     let repeated = ["reproduce", "X01", "--quick", "--runs", "2", "--costs", "--json", "-q"];
     printed.document("reproduce", &run(&repeated));
     printed.document("evaluate --list", &run(&["evaluate", "--list", "--json"]));

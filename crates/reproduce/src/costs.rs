@@ -1,5 +1,7 @@
 //! Processor time of a reproduction, by experiment.
 
+use std::collections::BTreeSet;
+
 use paceline_tasks::{Spent, TaskTime};
 use serde::Serialize;
 
@@ -54,28 +56,29 @@ pub struct TaskCost {
 }
 
 impl Costs {
-    /// Sums what work has spent. Plans stand in the order of the runs, and within a run in that of
-    /// the experiments.
-    pub(crate) fn of(spent: &Spent, experiments: &[&'static Experiment]) -> Costs {
-        let own =
-            |at: usize| spent.tasks.iter().filter(move |task| task.plan % experiments.len() == at);
+    /// Sums what work has spent; `by_plan` has the experiment of each plan.
+    pub(crate) fn of(spent: &Spent, by_plan: &[&'static Experiment]) -> Costs {
+        let own = |name: &'static str| {
+            spent.tasks.iter().filter(move |task| by_plan[task.plan].name == name)
+        };
         let sum = |tasks: &mut dyn Iterator<Item = &TaskTime>| -> f64 {
             // A sum of nothing is -0, which JSON would show.
             tasks.map(|task| task.seconds).fold(0.0, |sum, seconds| sum + seconds)
         };
-        let cost = |(at, experiment): (usize, &&'static Experiment)| ExperimentCost {
-            experiment: experiment.name,
-            tasks: own(at).count(),
-            cpu_s: sum(&mut own(at)),
-            cause_cpu_s: sum(&mut own(at).filter(|task| task.once && !task.alone)),
+        let cost = |name: &'static str| ExperimentCost {
+            experiment: name,
+            tasks: own(name).count(),
+            cpu_s: sum(&mut own(name)),
+            cause_cpu_s: sum(&mut own(name).filter(|task| task.once && !task.alone)),
         };
-        let mut costs: Vec<ExperimentCost> = experiments.iter().enumerate().map(cost).collect();
+        let names: BTreeSet<&'static str> = by_plan.iter().map(|one| one.name).collect();
+        let mut costs: Vec<ExperimentCost> = names.into_iter().map(cost).collect();
         costs.retain(|cost| cost.tasks > 0);
         costs.sort_by(|a, b| b.cpu_s.total_cmp(&a.cpu_s));
         let mut longest: Vec<&TaskTime> = spent.tasks.iter().collect();
         longest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         let task_cost = |task: &TaskTime| TaskCost {
-            experiment: experiments[task.plan % experiments.len()].name,
+            experiment: by_plan[task.plan].name,
             name: task.name.clone(),
             cpu_s: task.seconds,
         };
@@ -114,7 +117,8 @@ mod tests {
             task(2, "a", 2.0, false),
         ];
         let spent = Spent { tasks, wall: [6.0, 0.0], threads: 2 };
-        let costs = Costs::of(&spent, &experiments);
+        let by_plan = [experiments[0], experiments[1], experiments[0]];
+        let costs = Costs::of(&spent, &by_plan);
         let rows: Vec<(&str, usize, f64, f64)> = costs
             .experiments
             .iter()

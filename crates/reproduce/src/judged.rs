@@ -53,6 +53,8 @@ pub struct ClaimResult {
     pub missing: Vec<String>,
     /// Tables of the claim that are missing, each with the built-in one used in its place.
     pub stand_ins: Vec<(String, String)>,
+    /// Tables of the claim, each with the one trained here that was measured, too; empty if none was.
+    pub trained_tables: Vec<(String, String)>,
     /// Result of an investigation.
     pub cause: String,
     /// Measures that show the cause: description and value.
@@ -122,6 +124,10 @@ pub struct CheckResult {
     pub stated: BoundResult,
     /// Result by the bound in force; `None` if the check was withdrawn.
     pub now: Option<BoundResult>,
+    /// Result with tables trained here by the bound in force, or by the stated one of a check that was
+    /// withdrawn; `None` if it was not measured. It counts in no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trained: Option<BoundResult>,
 }
 
 /// A bound and its comparison with the measured value.
@@ -142,7 +148,11 @@ pub struct BoundResult {
 
 impl BoundResult {
     /// Compares a bound with the findings of the first run, and with the measures of further ones.
-    fn of(expectation: &Expectation, findings: &Findings, further: &[Measures]) -> BoundResult {
+    pub(crate) fn of(
+        expectation: &Expectation,
+        findings: &Findings,
+        further: &[Measures],
+    ) -> BoundResult {
         let names = expectation.measures();
         let values_in = |measures: &Measures| -> Vec<f64> {
             names.iter().map(|name| measures.get(*name).copied().unwrap_or(f64::NAN)).collect()
@@ -193,6 +203,7 @@ impl CheckResult {
             source: check.source.clone(),
             stated,
             now,
+            trained: None,
         }
     }
 
@@ -371,6 +382,7 @@ pub(crate) fn judge_measured(claim: &Claim, measured: Measured, limits: Limits) 
         reason: String::new(),
         missing,
         stand_ins,
+        trained_tables: Vec::new(),
         cause: claim.cause.clone(),
         shown,
         sweeps: claim.sweeps.clone(),

@@ -92,7 +92,7 @@ fn section_head(claim: &Claim) -> String {
 }
 
 /// Returns the part of a claim's section between its verdicts and its checks, which needs no run.
-fn details_head(claim: &Claim) -> String {
+fn details_head(claim: &Claim, is_trained: bool) -> String {
     let mut text = format!("\n{}\n", claim.setup);
     if !claim.corrected.is_empty() {
         text += &format!("\nCorrected after a first run: {}\n", claim.corrected.trim());
@@ -103,8 +103,11 @@ fn details_head(claim: &Claim) -> String {
     if !claim.after_trials.is_empty() {
         text += &format!("\nChosen after trial runs: {}\n", claim.after_trials.trim());
     }
-    text + "\n| check | paper says | bound (ours) | here [5 %, 95 % of runs] | held in | |\n\
-            | --- | --- | --- | --- | --- | --- |\n"
+    let (head, rule) = if is_trained { (" trained here |", " --- |") } else { ("", "") };
+    text + &format!(
+        "\n| check | paper says | bound (ours) | here [5 %, 95 % of runs] | held in | |{head}\n\
+         | --- | --- | --- | --- | --- | --- |{rule}\n"
+    )
 }
 
 /// Returns the names of a check's rows: of the check in force, and of the check stated in advance
@@ -121,7 +124,7 @@ fn row_heads(check: &Check) -> Vec<String> {
 const STATED: &str = " *(stated in advance)*";
 const WITHDRAWN: &str = " *(stated in advance, withdrawn)*";
 
-fn rows(check: &Check, judged: &CheckResult) -> String {
+fn rows(check: &Check, judged: &CheckResult, is_trained: bool) -> String {
     let helds: Vec<&BoundResult> = match (&judged.now, judged.was_changed()) {
         (Some(now), true) => vec![now, &judged.stated],
         _ => vec![judged.shown()],
@@ -141,7 +144,16 @@ fn rows(check: &Check, judged: &CheckResult) -> String {
             true => format!("{}; {}", held.measured, held.figure()),
             false => here,
         };
-        format!("| {head} | {says} | {bound} | {here} | {share} | {verdict}{opposite} |\n")
+        let trained = match &judged.trained {
+            Some(trained) if std::ptr::eq(held, judged.shown()) => {
+                let (figure, share) = here_and_held(trained);
+                let misses = if trained.holds { "" } else { ", does not hold" };
+                format!(" {figure}, in {share}{misses} |")
+            }
+            _ if is_trained => " |".into(),
+            _ => String::new(),
+        };
+        format!("| {head} | {says} | {bound} | {here} | {share} | {verdict}{opposite} |{trained}\n")
     };
     row_heads(check).into_iter().zip(helds).map(line).collect()
 }
@@ -176,9 +188,13 @@ fn section(claim: &Claim, judged: &ClaimResult) -> String {
     let recordings = if claim.recording { " --traces TRACES" } else { "" };
     let tables = if claim.tables.is_empty() { "" } else { " --tables TABLES" };
     text += &format!("\nMeasure it: `paceline reproduce {}{recordings}{tables}`\n", claim.id);
-    text += &details_head(claim);
+    let is_trained = !judged.trained_tables.is_empty();
+    text += &details_head(claim, is_trained);
     for (check, judged) in claim.checks.iter().zip(&judged.checks) {
-        text += &rows(check, judged);
+        text += &rows(check, judged, is_trained);
+    }
+    if is_trained {
+        text += &format!("\n{}\n", judged.trained_in_words());
     }
     let notes = section_notes(claim);
     if !notes.is_empty() {

@@ -99,6 +99,10 @@ fn explain(page: &mut Page, claim: &Claim, judged: &ClaimResult) {
         return;
     }
     page.table(&checks(judged));
+    let trained = judged.trained_in_words();
+    if !trained.is_empty() {
+        page.paragraph(&trained);
+    }
     for note in notes(claim) {
         page.paragraph(&note);
     }
@@ -159,24 +163,34 @@ fn verdicts(judged: &[ClaimResult]) -> Table {
 }
 
 fn checks(judged: &ClaimResult) -> Table {
-    let row = |source: &str, what: String, held: &BoundResult| {
+    let is_trained = !judged.trained_tables.is_empty();
+    let verdict = |held: &BoundResult| match held.holds {
+        true => Cell::text("holds").with_colour(Paint::GOOD),
+        false => Cell::text("does not hold").with_colour(Paint::BAD),
+    };
+    let row = |source: &str, what: String, held: &BoundResult, trained: Option<&BoundResult>| {
         let (says, bound) = says_and_bound(held, source);
         let share = held.over_runs.map_or(String::new(), OverRuns::share);
-        vec![
+        let mut cells = vec![
             Cell::text(what),
             Cell::text(says),
             Cell::text(bound),
             Cell::text(&held.measured),
             Cell::text(held.figure()),
             Cell::text(share),
-            match held.holds {
-                true => Cell::text("holds").with_colour(Paint::GOOD),
-                false => Cell::text("does not hold").with_colour(Paint::BAD),
-            },
-        ]
+            verdict(held),
+        ];
+        if is_trained {
+            cells.push(Cell::text(trained.map_or(String::new(), BoundResult::figure)));
+            cells.push(trained.map_or(Cell::text(""), verdict));
+        }
+        cells
     };
     let rows = judged.checks.iter().flat_map(|check| {
-        let row = |what: String, held: &BoundResult| row(&check.source, what, held);
+        let row = |what: String, held: &BoundResult| {
+            let is_shown = std::ptr::eq(held, check.shown());
+            row(&check.source, what, held, check.trained.as_ref().filter(|_| is_shown))
+        };
         let stated = |mark| row(format!("{} ({mark})", check.what), &check.stated);
         let opposite = if check.is_opposite() { OPPOSITE } else { "" };
         let present = |now| row(format!("{}{opposite}", check.what), now);
@@ -186,16 +200,17 @@ fn checks(judged: &ClaimResult) -> Table {
             (None, _) => vec![stated("stated in advance, withdrawn")],
         }
     });
-    Table {
-        columns: columns(&[
-            "check",
-            "paper says",
-            "bound (ours)",
-            "here, first run",
-            "median [5 %, 95 %]",
-            "held in",
-            "by the median",
-        ]),
-        rows: rows.collect(),
+    let mut heads = vec![
+        "check",
+        "paper says",
+        "bound (ours)",
+        "here, first run",
+        "median [5 %, 95 %]",
+        "held in",
+        "by the median",
+    ];
+    if is_trained {
+        heads.extend(["trained here", "by its median"]);
     }
+    Table { columns: columns(&heads), rows: rows.collect() }
 }

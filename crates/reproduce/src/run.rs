@@ -1,16 +1,15 @@
 //! A reproduction: plans the experiments, runs their tasks in parallel, judges the claims.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use paceline_sim::runs::seed_of_run;
-use paceline_tasks::{Progress, Results, Store, Task, Work, WorkResults};
+use paceline_tasks::{Progress, Store, Work, WorkResults};
 
 use crate::claim::Claim;
 use crate::costs::Costs;
-use crate::experiments::{Experiment, experiment};
-use crate::findings::{Findings, Measures, Sweep};
+use crate::experiments::Experiment;
+use crate::findings::{Findings, Sweep};
 use crate::judged::{ClaimResult, judge};
+use crate::pass::Pass;
 use crate::setting::Setting;
 use crate::verdict::{Limits, Verdict};
 
@@ -124,65 +123,11 @@ impl Reproduction {
     }
 }
 
-/// Returns the experiments of claims with their tasks, in the order of [`crate::EXPERIMENTS`].
-pub(crate) fn plan(
-    claims: &[Claim],
-    setting: &Setting,
-) -> Result<Vec<(&'static Experiment, Vec<Task>)>, String> {
-    for claim in claims {
-        if experiment(&claim.experiment).is_none() {
-            return Err(format!("{}: there is no experiment `{}`", claim.id, claim.experiment));
-        }
-    }
-    let wanted = |name: &str| claims.iter().any(|claim| claim.experiment == name);
-    let chosen = crate::EXPERIMENTS.iter().filter(|experiment| wanted(experiment.name));
-    let plan = |experiment: &'static Experiment| match (experiment.plan)(setting) {
-        Ok(tasks) => Ok((experiment, tasks)),
-        Err(problem) => Err(format!("experiment {}: {problem}", experiment.name)),
-    };
-    chosen.map(plan).collect()
-}
-
 /// Number of runs behind each claim unless a caller names another one.
 pub const RUNS: u32 = 8;
 
-/// Returns the setting of run `number`: the first one unchanged, each other one with its own seed.
-fn setting_of_run(setting: &Setting, number: u32) -> Setting {
-    Setting { seed: seed_of_run(setting.seed, number), ..setting.clone() }
-}
-
-/// The tasks of one run, by experiment. Further runs are without the tasks that run once.
-struct RunPlan {
-    setting: Setting,
-    plans: Vec<Vec<Task>>,
-}
-
-impl RunPlan {
-    fn new(claims: &[Claim], setting: &Setting, number: u32) -> Result<RunPlan, String> {
-        let setting = setting_of_run(setting, number);
-        let plans = plan(claims, &setting)?.into_iter().map(|(_, tasks)| {
-            let tasks = tasks.into_iter().filter(|task| number == 1 || !task.runs_once());
-            tasks.map(|task| task.of_run(number, setting.seed)).collect()
-        });
-        Ok(RunPlan { plans: plans.collect(), setting })
-    }
-}
-
-/// Evaluates one run of an experiment.
-fn find(experiment: &Experiment, setting: &Setting, results: &Results) -> Result<Findings, String> {
-    (experiment.find)(setting, results)
-        .map_err(|problem| format!("experiment {}: {problem}", experiment.name))
-}
-
-/// Returns whether the second run of the experiment number `at` has a task whose result the first
-/// run does not have. If not, all its tasks run once or compute equal results in each run.
-fn has_further_runs(plans: &[RunPlan], at: usize) -> bool {
-    let known: BTreeSet<&str> = plans[0].plans[at].iter().map(Task::key).collect();
-    let is_new = |task: &Task| !known.contains(task.key());
-    plans.get(1).is_some_and(|plan| plan.plans[at].iter().any(is_new))
-}
-
-/// Measures claims in `runs` runs, of which the first is the one that `runs` = 1 makes.
+/// Measures claims in `runs` runs, of which the first is the one that `runs` = 1 makes. With a folder of
+/// tables, claims about tables are also measured with those that were trained here.
 ///
 /// # Errors
 /// An experiment cannot be planned (a trace cannot be read), or its results cannot be evaluated.
@@ -193,27 +138,21 @@ pub fn reproduce(
     store: &Store,
     progress: &dyn Progress,
 ) -> Result<Reproduction, String> {
-    let plans = (1..=runs.max(1)).map(|number| RunPlan::new(claims, setting, number));
-    let plans: Vec<RunPlan> = plans.collect::<Result<_, _>>()?;
-    let chosen: Vec<&'static Experiment> =
-        plan(claims, setting)?.into_iter().map(|(experiment, _)| experiment).collect();
-    let repeated: Vec<bool> = (0..chosen.len()).map(|at| has_further_runs(&plans, at)).collect();
-    let (settings, plans): (Vec<Setting>, Vec<Vec<Vec<Task>>>) =
-        plans.into_iter().map(|plan| (plan.setting, plan.plans)).unzip();
-    let work = Work::new(plans.into_iter().flatten().collect(), store);
+    let (pass, mut plans) = Pass::new(claims, setting, runs)?;
+    let of_pass = plans.len();
+    let tables = setting.tables.trained_first();
+    let is_trained = |claim: &&Claim| tables.is_some() && !claim.tables.is_empty();
+    let about_tables: Vec<Claim> = claims.iter().filter(is_trained).cloned().collect();
+    let trained_first = Setting { tables: tables.unwrap_or_default(), ..setting.clone() };
+    let (trained_pass, trained_plans) = Pass::new(&about_tables, &trained_first, runs)?;
+    plans.extend(trained_plans);
+    let work = Work::new(plans, store);
     let WorkResults { plans: results, failures, unkept, spent } = work.results(store, progress)?;
-    let costs = Costs::of(&spent, &chosen);
-    let (first, others) = results.split_at(chosen.len());
-    let mut experiments = Vec::new();
-    let mut further: Vec<Vec<Measures>> = Vec::new();
-    for (at, experiment) in chosen.into_iter().enumerate() {
-        experiments.push((experiment, find(experiment, setting, &first[at])?));
-        let own = others.iter().skip(at).step_by(repeated.len()).zip(&settings[1..]);
-        let measures = own
-            .filter(|_| repeated[at])
-            .map(|(results, setting)| Ok(find(experiment, setting, results)?.measures));
-        further.push(measures.collect::<Result<_, String>>()?);
-    }
+    let by_plan: Vec<&Experiment> = pass.by_plan().chain(trained_pass.by_plan()).collect();
+    let costs = Costs::of(&spent, &by_plan);
+    let (results, trained_results) = results.split_at(of_pass);
+    let found = pass.find(results)?;
+    let trained = trained_pass.find(trained_results)?;
     let limits = Limits {
         synthetic: setting.traces.is_none(),
         quick: setting.quick,
@@ -222,17 +161,19 @@ pub fn reproduce(
     };
     let nothing = Findings::default();
     let judged = claims.iter().map(|claim| {
-        let at = experiments.iter().position(|(one, _)| one.name == claim.experiment);
-        let found = at.map_or(&nothing, |at| &experiments[at].1);
-        let mut judged = judge(claim, found, at.map_or(&[], |at| further[at].as_slice()), limits);
+        let (findings, further) = found.of(claim).unwrap_or((&nothing, &[]));
+        let mut judged = judge(claim, findings, further, limits);
         if !setting.causes {
-            judged.leave_out_unmeasured(found);
+            judged.leave_out_unmeasured(findings);
+        }
+        if let Some((findings, further)) = trained.of(claim) {
+            judged.add_trained(claim, findings, further);
         }
         judged
     });
     Ok(Reproduction {
         claims: judged.collect(),
-        experiments,
+        experiments: found.experiments,
         failures,
         unkept,
         tasks: work.len(),
@@ -264,8 +205,14 @@ pub(crate) mod tests {
 
     #[test]
     fn results_that_cannot_be_kept_are_shown_all_the_same() {
-        let setting =
-            Setting { quick: true, traces: None, tables: None, seed: 1, live: None, causes: true };
+        let setting = Setting {
+            quick: true,
+            traces: None,
+            tables: crate::tables::Tables::default(),
+            seed: 1,
+            live: None,
+            causes: true,
+        };
         let mut claims = crate::claims().expect("built in");
         claims.retain(|claim| claim.id == "X01");
         let folder = std::env::temp_dir().join(format!("paceline-unkept-{}", std::process::id()));

@@ -9,7 +9,7 @@ use paceline_trace::Trace;
 
 use crate::claim::Claim;
 use crate::experiments::Experiment;
-use crate::run::plan;
+use crate::pass::plan;
 use crate::setting::Setting;
 use paceline_tasks::Task;
 

@@ -1,12 +1,13 @@
 //! Settings of a reproduction: traces, lengths, number of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use paceline_cc::Span;
 use paceline_trace::Trace;
 
 use crate::live::Live;
+use crate::tables::Tables;
 
 /// Settings of a reproduction.
 #[derive(Clone, Debug)]
@@ -15,8 +16,8 @@ pub struct Setting {
     pub quick: bool,
     /// Recorded traces; with `None`, synthetic ones replace them.
     pub traces: Option<Recordings>,
-    /// Folder of tables of rules of the scheme `remy`.
-    pub tables: Option<PathBuf>,
+    /// Tables of rules of the scheme `remy`.
+    pub tables: Tables,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Permission to run programs in real time; with `None`, claims about running systems are not
@@ -199,12 +200,6 @@ impl Setting {
         Ok(Cellular { name: format!("{synthetic} #{}", at + 1), trace })
     }
 
-    /// Returns the file of a table from the folder of tables or one of its subfolders; `None` if it
-    /// is missing.
-    pub fn table(&self, file: &str) -> Option<PathBuf> {
-        table_in(self.tables.as_deref()?, file)
-    }
-
     /// Returns a length of time: the paper's, or `quick` seconds in a quick reproduction.
     pub fn length(&self, seconds: u64, quick: u64) -> Span {
         Span::from_secs(if self.quick { quick } else { seconds })
@@ -217,15 +212,4 @@ impl Setting {
         }
         all
     }
-}
-
-/// Returns the file of a table from a folder of tables or one of its subfolders; `None` if it is
-/// missing.
-pub fn table_in(folder: &Path, file: &str) -> Option<PathBuf> {
-    let below = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-    let mut folders: Vec<PathBuf> = below.filter(|path| path.is_dir()).collect();
-    folders.sort();
-    let folders = folders.iter().map(PathBuf::as_path);
-    let mut places = std::iter::once(folder).chain(folders).map(|folder| folder.join(file));
-    places.find(|path| path.is_file())
 }

@@ -78,6 +78,7 @@ def reproduce(
     quick: bool = False,
     traces: _Path | None = None,
     tables: _Path | None = None,
+    trained: _Path | None = None,
     runs: int | None = None,
     causes: bool = False,
     seed: int = 1,
@@ -91,7 +92,10 @@ def reproduce(
         quick: Shorter and fewer runs, which reproduce nothing.
         traces: The folder of recorded traces; without it synthetic ones are used, and no claim about
             recorded ones counts as reproduced.
-        tables: The folder of published tables of rules for claims about Remy.
+        tables: The folder of published tables of rules for claims about Remy. Such claims are also measured
+            with tables trained here; their figures stand beside the published ones and count in no verdict.
+        trained: The folder of ``paceline remy studies``. Its tables are those trained here, and replace
+            missing published ones. Built-in tables replace some of those that it lacks.
         runs: How often to run what the checks read, each time with other seeds and starts; without
             it 8, and 1 with ``quick``.
         causes: Also make the runs that only show why a claim fails. With ``ids`` they are made in any case.
@@ -110,6 +114,7 @@ def reproduce(
         quick=quick,
         traces=path(traces),
         tables=path(tables),
+        trained=path(trained),
         runs=None if runs is None else _units.whole("runs", runs),
         causes=causes,
         seed=_units.whole("seed", seed),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use paceline_reproduce::{
     BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim, Live,
-    OverRuns, RUNS, Recordings, ReproduceFields, Reproduction, Setting, Store, Verdict,
+    OverRuns, RUNS, Recordings, ReproduceFields, Reproduction, Setting, Store, Tables, Verdict,
     WrittenScenarios, find_claims, keep, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
@@ -44,11 +44,15 @@ pub(crate) struct Reproduce {
     /// synthetic traces are used, and no claim about recorded ones counts as reproduced
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     traces: Option<PathBuf>,
-    /// The folder of published tables of rules for claims about Remy, as files and in folders, or
-    /// that of `remy studies`, whose tables replace missing ones; without it, built-in tables
-    /// replace some of them, and claims about the others are not measured
+    /// The folder of published tables of rules for claims about Remy, as files and in folders. Such
+    /// claims are also measured with tables trained here, which count in no verdict. Without the
+    /// folder, tables trained here replace published ones, and no such claim counts as reproduced
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     tables: Option<PathBuf>,
+    /// The folder of `remy studies`: its tables are those trained here. Without it, or where it lacks
+    /// one, a built-in table is, if there is one for the same networks
+    #[arg(long, value_name = "DIR", help_heading = "Claims")]
+    trained: Option<PathBuf>,
     /// Also measure claims of running systems, with programs in real time through the emulator, in
     /// networks of their own: some 15 minutes, as root
     #[arg(long, conflicts_with_all = ["list", "scenarios"], help_heading = "Claims")]
@@ -157,10 +161,11 @@ impl Reproduce {
         }
         args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
+        args::folder("--trained", self.trained.as_deref(), "of `paceline remy studies`")?;
         let setting = Setting {
             quick: self.quick,
             traces: self.traces.clone().map(Recordings::Folder),
-            tables: self.tables.clone(),
+            tables: Tables::new(self.tables.clone(), self.trained.clone()),
             seed: self.seed,
             live: self.live.then(live).transpose()?,
             causes: self.causes
@@ -310,9 +315,13 @@ fn table(done: &Reproduction) -> String {
     if done.runs > 1 {
         heads.push("held in");
     }
+    let is_trained = done.claims.iter().any(|judged| !judged.trained_tables.is_empty());
+    if is_trained {
+        heads.insert(4, "trained here");
+    }
     let mut grid = Grid::words(&heads);
     for judged in &done.claims {
-        for mut row in rows(judged) {
+        for mut row in rows(judged, is_trained) {
             row.resize(heads.len(), String::new());
             grid.row(row);
         }
@@ -337,6 +346,9 @@ fn table(done: &Reproduction) -> String {
              published ones by --tables.\n",
             pairs.join(", ")
         );
+    }
+    for judged in done.claims.iter().filter(|judged| !judged.trained_tables.is_empty()) {
+        text += &format!("{}: {}\n", judged.id, judged.trained_in_words());
     }
     for judged in done.claims.iter().filter(|judged| !judged.replaced.is_empty()) {
         text += &format!("In brackets: {}: {}\n", judged.id, judged.replaced.trim());
@@ -371,21 +383,24 @@ fn costs(costs: &Costs) -> String {
     )
 }
 
-/// Returns the rows of a claim: one for each check, or one if it was not measured. Those of several
-/// runs end with the number of runs in which the check holds.
-fn rows(judged: &ClaimResult) -> Vec<Vec<String>> {
+/// Returns the rows of a claim: one for each check, or one if it was not measured; `is_trained` adds a
+/// cell for tables trained here. Those of several runs end with the number of runs in which the check
+/// holds.
+fn rows(judged: &ClaimResult, is_trained: bool) -> Vec<Vec<String>> {
     if !judged.unmeasured.is_empty() {
         let verdict = word(judged.verdict);
-        let cells = [&judged.id, &judged.title, "", "", &verdict, &verdict];
-        return vec![cells.map(str::to_string).to_vec()];
+        let mut cells = vec![judged.id.clone(), judged.title.clone(), String::new(), String::new()];
+        cells.extend(is_trained.then(String::new));
+        cells.extend([verdict.clone(), verdict]);
+        return vec![cells];
     }
+    let figure = |held: &BoundResult| match held.holds {
+        true => held.figure(),
+        false => format!("{} ✗", held.figure()),
+    };
     let row = |(at, check): (usize, &CheckResult)| {
         let first = |text: String| if at == 0 { text } else { String::new() };
-        let cell = |held: Option<&BoundResult>| match held {
-            Some(held) if held.holds => held.figure(),
-            Some(held) => format!("{} ✗", held.figure()),
-            None => "withdrawn".into(),
-        };
+        let cell = |held: Option<&BoundResult>| held.map_or("withdrawn".into(), figure);
         let here = match check.was_changed() {
             true => {
                 format!("{}; stated: {}", cell(check.now.as_ref()), cell(Some(&check.stated)))
@@ -397,9 +412,9 @@ fn rows(judged: &ClaimResult) -> Vec<Vec<String>> {
             check.what.clone(),
             check.shown().expected.clone(),
             here,
-            first(word(judged.stated_verdict)),
-            first(word(judged.verdict)),
         ];
+        row.extend(is_trained.then(|| check.trained.as_ref().map_or(String::new(), figure)));
+        row.extend([first(word(judged.stated_verdict)), first(word(judged.verdict))]);
         row.extend(check.shown().over_runs.map(OverRuns::share));
         row
     };

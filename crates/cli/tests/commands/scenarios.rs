@@ -3,11 +3,17 @@
 use std::path::Path;
 
 use crate::common::{Folder, paceline};
-use paceline_reproduce::{Setting, experiment};
+use paceline_reproduce::{Setting, Tables, experiment};
 use paceline_sim::scenario::{Capacity, Record, Scenario, load};
 
-const QUICK: Setting =
-    Setting { quick: true, traces: None, tables: None, seed: 1, live: None, causes: true };
+const QUICK: Setting = Setting {
+    quick: true,
+    traces: None,
+    tables: Tables::new(None, None),
+    seed: 1,
+    live: None,
+    causes: true,
+};
 
 /// Returns a scenario as text, with the opportunities of its traces, and with a given record.
 fn everything(mut scenario: Scenario, record: Record) -> String {

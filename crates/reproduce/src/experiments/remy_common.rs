@@ -1,10 +1,7 @@
 //! Shared by the experiments about Remy: networks as tasks, tables as schemes, medians.
 
-use std::path::PathBuf;
-
 use paceline_cc::Span;
 use paceline_remy::score::{self, SenderFigures};
-use paceline_remy::studies::{TrainedTable, trained_for};
 use paceline_remy::{Network, PACKET};
 use paceline_sim::FlowSums;
 use paceline_sim::scenario::{Capacity, Scenario, SchemeChoice};
@@ -39,72 +36,11 @@ pub(super) const SFQCODEL: &str = "cubic[initial_window=2]+sfq_codel";
 /// Short name of a scheme, and its specification.
 pub(super) type Scheme = (String, String);
 
-/// Files of published tables, and the built-in tables that replace missing ones: trained with
-/// Paceline for those networks and that objective.
-const STAND_INS: [(&str, &str); 8] = [
-    ("RemyCC-2013-delta0.1.dna", "general-delta0.1"),
-    ("RemyCC-2013-delta1.dna", "general-delta1"),
-    ("RemyCC-2013-delta10.dna", "general-delta10"),
-    ("RemyCC-2013-datacenter.dna", "data-centre"),
-    ("fig9-diversity__delta-0.1.dna.5", "aims-throughput"),
-    ("fig9-diversity__delta-10.0.dna.5", "aims-delay"),
-    ("fig9-diversity__coexistencev2.dna.3.whiskertree1", "aims-together-throughput"),
-    ("fig9-diversity__coexistencev2.dna.3.whiskertree2", "aims-together-delay"),
-];
-
-/// Tables that were never published, for which claims expect the output of `paceline remy train`:
-/// the files' names, and the built-in tables that are this output.
-const TRAINED: [(&str, &str); 4] = [
-    ("signals-all.toml", "signals-all"),
-    ("signals-no-send_ewma.toml", "signals-no-send_ewma"),
-    ("signals-no-rec_ewma.toml", "signals-no-rec_ewma"),
-    ("signals-no-rtt_ratio.toml", "signals-no-rtt_ratio"),
-];
-
-/// Returns the built-in table for a file in a list.
-fn built_in(list: &[(&str, &'static str)], file: &str) -> Option<&'static str> {
-    list.iter().find(|(known, _)| *known == file).map(|(_, name)| *name)
-}
-
-/// Where a claim finds a table.
-enum Source {
-    /// The file that the claim is about: published, or the output of `paceline remy train`.
-    Given(PathBuf),
-    /// The built-in table that is the output of `paceline remy train`.
-    BuiltIn(&'static str),
-    /// A table of `paceline remy studies` for the same networks.
-    Trained(TrainedTable),
-    /// A built-in table for the same networks and the same objective.
-    StandIn(&'static str),
-}
-
-impl Source {
-    fn of(setting: &Setting, file: &str) -> Option<Source> {
-        if let Some(path) = setting.table(file) {
-            return Some(Source::Given(path));
-        }
-        if let Some(trained) = setting.tables.as_deref().and_then(|base| trained_for(base, file)) {
-            return Some(Source::Trained(trained));
-        }
-        let built_in_output = built_in(&TRAINED, file).map(Source::BuiltIn);
-        built_in_output.or_else(|| built_in(&STAND_INS, file).map(Source::StandIn))
-    }
-
-    fn scheme(&self) -> Option<String> {
-        Some(match self {
-            Source::Given(path) | Source::Trained(TrainedTable { path, .. }) => {
-                format!("remy[file={}]", path.to_str()?)
-            }
-            Source::BuiltIn(name) | Source::StandIn(name) => format!("remy[table={name}]"),
-        })
-    }
-}
-
 /// Returns the schemes of all tables that are available or have a replacement; `files` are short
 /// names and files.
 pub(super) fn tables(setting: &Setting, files: &[(&str, &str)]) -> Vec<Scheme> {
     let scheme = |(short, file): &(&str, &str)| {
-        Some(((*short).to_string(), Source::of(setting, file)?.scheme()?))
+        Some(((*short).to_string(), setting.tables.source(file)?.scheme()?))
     };
     files.iter().filter_map(scheme).collect()
 }
@@ -118,18 +54,13 @@ pub(super) fn and_designed(mut tables: Vec<Scheme>, others: &[(&str, &str)]) -> 
 /// Records the tables that are missing, and those used in their place.
 pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: &mut Findings) {
     for (_, file) in files {
-        let name = match Source::of(setting, file) {
-            Some(Source::Given(_) | Source::BuiltIn(_)) => continue,
-            // The claim asks for a training of this kind, not for a published table.
-            Some(Source::Trained(_)) if built_in(&TRAINED, file).is_some() => continue,
-            Some(Source::Trained(trained)) => trained.name,
-            Some(Source::StandIn(name)) => name.to_string(),
-            None => {
-                findings.missing.push((*file).to_string());
-                continue;
+        match setting.tables.source(file) {
+            Some(source) => {
+                let stand_in = source.stand_in(file).map(|name| ((*file).to_string(), name));
+                findings.stand_ins.extend(stand_in);
             }
-        };
-        findings.stand_ins.push(((*file).to_string(), name));
+            None => findings.missing.push((*file).to_string()),
+        }
     }
 }
 

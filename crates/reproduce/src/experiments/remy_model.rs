@@ -53,7 +53,7 @@ fn lengths(seed: u64) -> Record {
 fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let mut findings = Findings::default();
     // Statements about the published files need these files: no other table can replace them.
-    let missing = GENERAL.iter().filter(|(_, file)| setting.table(file).is_none());
+    let missing = GENERAL.iter().filter(|(_, file)| setting.tables.published(file).is_none());
     findings.missing.extend(missing.map(|(_, file)| (*file).to_string()));
     let record = results.get("flow lengths");
     for name in ["alpha", "median", "means", "longest"] {
@@ -64,7 +64,7 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     let range = ratio(&model.link_mbps) * ratio(&model.rtt_ms) * ratio(&model.senders);
     findings.measure("model.range", range);
     for (short, file) in GENERAL {
-        let Some(path) = setting.table(file) else { continue };
+        let Some(path) = setting.tables.published(file) else { continue };
         let loaded = paceline_remy::load(&path).map_err(|error| error.to_string())?;
         findings.measure(format!("{short}.rules"), loaded.table.rules().len() as f64);
     }

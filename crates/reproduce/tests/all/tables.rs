@@ -3,11 +3,14 @@
 
 use std::path::PathBuf;
 
+use paceline_remy::Dna;
 use paceline_remy::studies::{Study, trainings};
 use paceline_remy::train::{Folder, Plan, Trainer, TrainingEvaluator};
 use paceline_reproduce::{
-    Claim, Expectation, Progress, Reproduction, Setting, Store, Verdict, claims, reproduce,
+    BoundResult, Claim, ClaimResult, Expectation, Progress, Reproduction, Setting, Store, Tables,
+    Verdict, claims, markdown, page, reproduce,
 };
+use paceline_schemes::remy::{Action, RuleTree};
 
 struct SilentProgress;
 
@@ -16,7 +19,7 @@ impl Progress for SilentProgress {
     fn done(&self, _: &str, _: f64) {}
 }
 
-fn measured(ids: &[&str], tables: Option<PathBuf>) -> (Vec<Claim>, Reproduction) {
+fn measured(ids: &[&str], tables: Tables) -> (Vec<Claim>, Reproduction) {
     let mut chosen = claims().expect("the built-in claims");
     chosen.retain(|claim| ids.contains(&claim.id.as_str()));
     assert_eq!(chosen.len(), ids.len());
@@ -31,7 +34,7 @@ fn measured(ids: &[&str], tables: Option<PathBuf>) -> (Vec<Claim>, Reproduction)
 fn every_measure_of_a_claim_whose_tables_are_at_hand_is_measured() {
     let Some(tables) = paceline_testing::reference("remycc") else { return };
     let ids = ["R05", "R10", "R13", "R14", "R15", "R16", "R18"];
-    let (chosen, done) = measured(&ids, Some(tables));
+    let (chosen, done) = measured(&ids, Tables::new(Some(tables), None));
     for (claim, judged) in chosen.iter().zip(&done.claims) {
         assert!(judged.missing.is_empty(), "{}: {:?}", claim.id, judged.missing);
         assert_ne!(judged.verdict, Verdict::NotMeasured);
@@ -49,7 +52,7 @@ fn every_measure_of_a_claim_whose_tables_are_at_hand_is_measured() {
 
 #[test]
 fn a_claim_without_its_tables_is_not_measured_and_says_what_it_wants() {
-    let (_, done) = measured(&["R09", "R10"], None);
+    let (_, done) = measured(&["R09", "R10"], Tables::default());
     for judged in &done.claims {
         let missing = judged.verdict == Verdict::NotMeasured;
         assert_eq!(missing, judged.id != "R09", "{}", judged.id);
@@ -60,7 +63,7 @@ fn a_claim_without_its_tables_is_not_measured_and_says_what_it_wants() {
 
 #[test]
 fn built_in_tables_stand_in_for_published_ones_and_the_verdict_says_so() {
-    let (_, done) = measured(&["R05", "R17"], None);
+    let (_, done) = measured(&["R05", "R17"], Tables::default());
     let [stood_in, trained] = done.claims.as_slice() else { panic!("two claims") };
     let words = stood_in.verdict.words();
     assert!(words.starts_with("not measured with what the paper had"), "{words}");
@@ -84,8 +87,20 @@ fn tables_of_studies_stand_in_for_published_ones_and_the_verdict_says_so() {
         let work = evaluator.work.clone();
         Trainer::open(&plan, evaluator, work, folder).expect("begun");
     }
-    let (_, done) = measured(&["R13", "R15"], Some(base.clone()));
+    let (_, done) = measured(&["R13", "R15"], Tables::new(None, Some(base.clone())));
+    // Any tables do as published ones.
+    let naive = "fig7-newreno-compatibility__ratsonlybaselineV5-delta0.1.dna.2";
+    let published = folder_of(&[
+        (naive, 20),
+        ("fig7-newreno-compatibility__tcpcompatibleV5-delta0.1.dna.3", 10),
+    ]);
+    let tables = Tables::new(Some(published.clone()), Some(base.clone()));
+    let (_, beside) = measured(&["R13"], tables);
+    std::fs::remove_dir_all(&published).expect("removed");
     std::fs::remove_dir_all(&base).expect("removed");
+    let name = "tcp-awareness/naive/seed-1".to_string();
+    assert_eq!(beside.claims[0].trained_tables[0], (naive.to_string(), name));
+    assert_eq!(trained_figures(&beside.claims[0]), figures(&done.claims[0]));
     let [stood_in, missing] = done.claims.as_slice() else { panic!("two claims") };
     let words = stood_in.verdict.words();
     assert!(words.starts_with("not measured with what the paper had"), "{words}");
@@ -95,4 +110,55 @@ fn tables_of_studies_stand_in_for_published_ones_and_the_verdict_says_so() {
         stood_in.reason
     );
     assert_eq!(missing.verdict, Verdict::NotMeasured);
+}
+
+/// Writes tables of one rule under the names of published ones into a new folder: the rule has this window.
+fn folder_of(tables: &[(&str, i32)]) -> PathBuf {
+    let name = format!("paceline-published-{}-{}", tables[0].0, std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (file, window) in tables {
+        let rule = Action::new(0.0, *window, 1.0);
+        let dna = Dna::of(&RuleTree::single(rule)).write().expect("published signals");
+        std::fs::write(folder.join(file), dna).expect("written");
+    }
+    folder
+}
+
+fn figures(judged: &ClaimResult) -> Vec<&BoundResult> {
+    judged.checks.iter().map(|check| check.shown()).collect()
+}
+
+fn trained_figures(judged: &ClaimResult) -> Vec<&BoundResult> {
+    judged.checks.iter().filter_map(|check| check.trained.as_ref()).collect()
+}
+
+#[test]
+fn tables_trained_here_stand_beside_published_ones_and_count_in_no_verdict() {
+    let folder = folder_of(&[
+        ("RemyCC-2013-delta0.1.dna", 20),
+        ("RemyCC-2013-delta1.dna", 20),
+        ("RemyCC-2013-delta10.dna", 20),
+    ]);
+    let (chosen, done) = measured(&["R05", "R07"], Tables::new(Some(folder.clone()), None));
+    std::fs::remove_dir_all(&folder).expect("removed");
+    let (_, stood_in) = measured(&["R05", "R07"], Tables::default());
+    for (with, without) in done.claims.iter().zip(&stood_in.claims) {
+        // What stands in without the folder stands beside with it, and nothing else does.
+        assert_eq!(with.trained_tables, without.stand_ins);
+        assert_eq!(trained_figures(with), figures(without));
+        assert!(with.stand_ins.is_empty() && without.trained_tables.is_empty());
+        let words = with.verdict.words();
+        assert!(words.contains("shortened runs"), "{words}");
+        let held = figures(with).iter().filter(|result| result.holds).count();
+        assert_eq!(held, with.checks_held().0, "{}", with.id);
+    }
+    // Three equal tables have no order: the figures of both kinds differ.
+    assert_ne!(trained_figures(&done.claims[1]), figures(&done.claims[1]));
+    let sentence = "`general-delta0.1` for RemyCC-2013-delta0.1.dna";
+    assert!(markdown(&done, &chosen, "c").contains("| trained here |"));
+    for text in [markdown(&done, &chosen, "c"), page(&done, &chosen, &[])] {
+        assert!(text.contains("trained here") && text.contains(sentence));
+    }
+    assert!(!markdown(&stood_in, &chosen, "c").contains("| trained here |"));
 }

@@ -30,4 +30,5 @@ mod scenario_errors;
 mod scenario_write;
 mod seeds;
 mod sums;
+mod undone;
 mod wifi;

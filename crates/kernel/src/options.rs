@@ -19,7 +19,7 @@ pub const RESOLUTION: Span = Span::from_millis(1);
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Table that `remy` follows, with its name; `None` for the built-in `starter`.
+    /// Table that `remy` follows, with its name; `None` for the built-in `general`.
     pub table: Option<(String, RemyTable)>,
     /// Whether `c2tcp` uses NewReno's window instead of Cubic's.
     pub over_reno: bool,

@@ -45,8 +45,8 @@ pub const PROGRAMS: [Program; 5] = [
     },
     Program {
         name: "remy",
-        summary: "Remy: follows a table of rules, `starter` or a published one",
-        scheme: "remy[table=starter,per=packet,resolution=1ms]",
+        summary: "Remy: follows a table of rules, `general`, another built-in one or a file",
+        scheme: "remy[per=packet,resolution=1ms]",
         accelerates: false,
     },
     Program {

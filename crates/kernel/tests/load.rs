@@ -18,6 +18,7 @@ use nix::sys::socket::{connect, setsockopt, socket, sockopt};
 use paceline_cc::Span;
 use paceline_kernel::{Options, PROGRAMS, Program, accelerate, list, load, probe, stats, unload};
 use paceline_schemes::c2tcp::Limit;
+use paceline_schemes::remy::RemyTables;
 use paceline_testing::{Need, skip, this_test};
 
 /// The kernel has one list of names, so tests take turns.
@@ -227,10 +228,20 @@ fn options_are_told_and_every_one_loads() {
         send(&mut connection(find("c2tcp")));
         assert!(count(find("c2tcp"), "acks") > 0);
         unload(find("c2tcp")).expect("unloads");
-        load(find("remy"), &Options::default()).expect("loads");
-        let told = paceline_kernel::options(find("remy"));
-        assert!(told.contains(&"table=starter".to_string()), "{told:?}");
-        unload(find("remy")).expect("unloads");
+        // The default table, whose rules act on the delivery rate, and one whose rules act on the window.
+        let tables = RemyTables::builtin();
+        let starter =
+            Options::of_parameters(find("remy"), &[("table".into(), "starter".into())], &tables);
+        for (options, name) in
+            [(Options::default(), "general"), (starter.expect("fits"), "starter")]
+        {
+            load(find("remy"), &options).expect("loads");
+            let told = paceline_kernel::options(find("remy"));
+            assert!(told.contains(&format!("table={name}")), "{told:?}");
+            send(&mut connection(find("remy")));
+            assert!(count(find("remy"), "acks") > 0, "{name}");
+            unload(find("remy")).expect("unloads");
+        }
         assert_nothing_is_left(&before);
     });
 }

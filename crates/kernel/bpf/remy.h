@@ -16,6 +16,11 @@
 #define REMY_SIGNALS 12
 /* Most packets for which one acknowledgement counts, except for the delivery rate. */
 #define REMY_MOST_ACKED 64
+/*
+ * Most packets that a window at the delivery rate has for those that wait at the receiver for the
+ * others of their group. Acknowledgements of more packets, as after a repair, may be rare ones.
+ */
+#define REMY_MOST_WAITING 3
 /* Halvings of the search for an interval: an axis has at most 4095 ends. */
 #define REMY_STEPS 12
 /* Marks memories for which the table has no rule. */
@@ -137,7 +142,8 @@ inline_always u64 remy_apply(const struct remy_action *a, u64 window)
 
 /*
  * Applies the rule for the present memory, once per packet. A rule that acts on the delivery rate
- * does not depend on the window before it, and so is applied once.
+ * does not depend on the window before it, and so is applied once; a receiver that acknowledges n
+ * packets at once keeps up to n - 1 of them back, which the window has in addition.
  */
 inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
 {
@@ -150,7 +156,8 @@ inline_always void remy_act(struct remy *r, const struct remy_shape *shape)
 	if (!action)
 		return;
 	if (shape->acts_on_rate) {
-		r->window = remy_rate_window(action, r->rate.pace, r->min_rtt);
+		r->window = remy_rate_window(action, r->rate.pace, r->min_rtt) +
+			    smaller(r->packets - 1, REMY_MOST_WAITING);
 		r->gap = remy_rate_gap(action, r->rate.pace, r->min_rtt);
 		return;
 	}

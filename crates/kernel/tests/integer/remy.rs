@@ -12,6 +12,8 @@ use super::remy_rate::{MOST_IN_GROUP, Rate, gap_at_rate, ratio, window_at_rate};
 
 /// Most packets for which one acknowledgement counts, except for the delivery rate.
 const MOST_ACKED: u64 = 64;
+/// Most packets that a window at the delivery rate has for those that wait at the receiver.
+const MOST_WAITING: u64 = 3;
 /// Fraction bits of signals.
 pub(super) const FRACTION: u32 = 32;
 /// Fraction bits of multiples.
@@ -158,7 +160,8 @@ impl Remy {
         }
         let Some(action) = self.table.actions.get(rule as usize) else { return };
         if self.table.acts_on_rate() {
-            self.window = window_at_rate(action, self.rate.as_ref(), self.min_rtt);
+            self.window = window_at_rate(action, self.rate.as_ref(), self.min_rtt)
+                + (times - 1).min(MOST_WAITING);
             self.gap = gap_at_rate(action, self.rate.as_ref(), self.min_rtt);
             return;
         }

@@ -126,8 +126,8 @@ impl Reproduction {
 /// Number of runs behind each claim unless a caller names another one.
 pub const RUNS: u32 = 8;
 
-/// Measures claims in `runs` runs, of which the first is the one that `runs` = 1 makes. With a folder of
-/// tables, claims about tables are also measured with those that were trained here.
+/// Measures claims in `runs` runs, of which the first is the one that `runs` = 1 makes. With
+/// folders of published tables and of trained ones, claims about tables are measured with both.
 ///
 /// # Errors
 /// An experiment cannot be planned (a trace cannot be read), or its results cannot be evaluated.

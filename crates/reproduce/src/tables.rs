@@ -21,10 +21,11 @@ impl Tables {
         Tables { published, trained, trained_first: false }
     }
 
-    /// Returns the same folders with tables trained here before published ones. `None` without published
-    /// tables: the trained ones are the only ones then.
+    /// Returns the same folders with tables trained here before published ones. `None` unless both
+    /// folders are known: claims are measured once then.
     pub(crate) fn trained_first(&self) -> Option<Tables> {
-        self.published.is_some().then(|| Tables { trained_first: true, ..self.clone() })
+        let both = self.published.is_some() && self.trained.is_some();
+        both.then(|| Tables { trained_first: true, ..self.clone() })
     }
 
     /// Returns the file of a published table.

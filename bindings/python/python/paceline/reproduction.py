@@ -92,10 +92,10 @@ def reproduce(
         quick: Shorter and fewer runs, which reproduce nothing.
         traces: The folder of recorded traces; without it synthetic ones are used, and no claim about
             recorded ones counts as reproduced.
-        tables: The folder of published tables of rules for claims about Remy. Such claims are also measured
-            with tables trained here; their figures stand beside the published ones and count in no verdict.
+        tables: The folder of published tables of rules for claims about Remy.
         trained: The folder of ``paceline remy studies``. Its tables are those trained here, and replace
-            missing published ones. Built-in tables replace some of those that it lacks.
+            missing published ones. Built-in tables replace some of those that it lacks. With ``tables``, claims
+            about Remy are measured a second time with these; the figures count in no verdict.
         runs: How often to run what the checks read, each time with other seeds and starts; without
             it 8, and 1 with ``quick``.
         causes: Also make the runs that only show why a claim fails. With ``ids`` they are made in any case.

@@ -44,13 +44,13 @@ pub(crate) struct Reproduce {
     /// synthetic traces are used, and no claim about recorded ones counts as reproduced
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     traces: Option<PathBuf>,
-    /// The folder of published tables of rules for claims about Remy, as files and in folders. Such
-    /// claims are also measured with tables trained here, which count in no verdict. Without the
-    /// folder, tables trained here replace published ones, and no such claim counts as reproduced
+    /// The folder of published tables of rules for claims about Remy, as files and in folders.
+    /// Without it, tables trained here replace them, and no such claim counts as reproduced
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     tables: Option<PathBuf>,
-    /// The folder of `remy studies`: its tables are those trained here. Without it, or where it lacks
-    /// one, a built-in table is, if there is one for the same networks
+    /// The folder of `remy studies`: its tables are those trained here. Where it lacks one, a
+    /// built-in table for the same networks is. With `--tables`, claims about Remy are measured a
+    /// second time with these tables, whose figures count in no verdict
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     trained: Option<PathBuf>,
     /// Also measure claims of running systems, with programs in real time through the emulator, in

@@ -140,8 +140,14 @@ fn tables_trained_here_stand_beside_published_ones_and_count_in_no_verdict() {
         ("RemyCC-2013-delta1.dna", 20),
         ("RemyCC-2013-delta10.dna", 20),
     ]);
-    let (chosen, done) = measured(&["R05", "R07"], Tables::new(Some(folder.clone()), None));
+    // A folder of studies without a table: built-in ones stand in for those.
+    let none = folder.join("studies");
+    std::fs::create_dir_all(&none).expect("created");
+    let both = Tables::new(Some(folder.clone()), Some(none));
+    let (chosen, done) = measured(&["R05", "R07"], both);
+    let (_, published) = measured(&["R05", "R07"], Tables::new(Some(folder.clone()), None));
     std::fs::remove_dir_all(&folder).expect("removed");
+    assert!(published.claims.iter().all(|claim| claim.trained_tables.is_empty()));
     let (_, stood_in) = measured(&["R05", "R07"], Tables::default());
     for (with, without) in done.claims.iter().zip(&stood_in.claims) {
         // What stands in without the folder stands beside with it, and nothing else does.

@@ -290,7 +290,8 @@ fn lists_and_claims() {
         assert_eq!(paceline(&["remy", "export", "starter", "-o", &file]).code, 0);
     }
     let tables = published.path("");
-    let beside = ["reproduce", "R05", "--quick", "--tables", &tables, "--json", "-q"];
+    let folders = ["--tables", &tables, "--trained", &tables];
+    let beside = [&["reproduce", "R05", "--quick", "--json", "-q"][..], &folders].concat();
     printed.document("reproduce", &run(&beside));
     let repeated = ["reproduce", "X01", "--quick", "--runs", "2", "--costs", "--json", "-q"];
     printed.document("reproduce", &run(&repeated));

@@ -387,6 +387,7 @@ def measure_claims(
     quick: bool,
     traces: str | None,
     tables: str | None,
+    trained: str | None,
     runs: int | None,
     causes: bool,
     seed: int,

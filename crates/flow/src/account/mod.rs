@@ -262,11 +262,7 @@ impl Account {
         match self.undone.leaked() {
             0 => window,
             _ if self.recovery.is_after_timeout() || self.recovery.is_reducing() => window,
-            leaked => {
-                let mss = u64::from(self.config.mss);
-                // With nothing in flight a packet may leave, also into a window that is exact to the byte.
-                window.saturating_sub(u64::from(leaked) * mss).max(window.min(mss))
-            }
+            _ => self.undone.without_leaked(window, self.config.mss),
         }
     }
 

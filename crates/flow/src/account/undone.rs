@@ -70,6 +70,15 @@ impl UndoneRepairs {
         self.leaked
     }
 
+    /// Returns `window` without the packets that count as in flight but are not. A packet of `mss` bytes
+    /// remains of it if it had one, so that with nothing in flight a packet may leave, also into a window
+    /// that is exact to the byte.
+    #[inline]
+    pub(super) fn without_leaked(&self, window: u64, mss: u32) -> u64 {
+        let mss = u64::from(mss);
+        window.saturating_sub(u64::from(self.leaked) * mss).max(window.min(mss))
+    }
+
     /// Notes that a repair is sent.
     #[inline]
     pub(super) fn on_repair(&mut self) {

@@ -119,7 +119,7 @@ inline_always u64 remy_next_pace(u64 pace, u64 constant, int slower, u64 packets
 	return remy_bounded_pace(pace + share * gap - remy_part(share, took));
 }
 
-/* Begins with the first RTT, in microseconds: so many packets in this time. */
+/* Begins with the first RTT, in microseconds: the rate is `packets` packets per RTT. */
 inline_always void remy_rate_begin(struct remy_rate *rate, u64 rtt, u64 packets)
 {
 	rate->pace = remy_bounded_pace((rtt << REMY_FRACTION) / larger(packets, 1));

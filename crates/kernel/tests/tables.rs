@@ -1,4 +1,4 @@
-//! Which tables of `remy` fit into the kernel, and what is said of those that do not.
+//! Which tables of `remy` fit into the kernel, and the errors for those that do not.
 
 use paceline_cc::Span;
 use paceline_kernel::{RemyTable, RemyTableError};

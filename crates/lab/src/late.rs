@@ -1,6 +1,6 @@
-//! A causal sender to hold others against on links of varying rate: it knows the link's rate exactly, but one
-//! round trip late. A router that tells the rate, such as ABC's, needs as long to be heard; the omniscient protocol
-//! knows the future.
+//! A causal sender with which others are compared on links of varying rate: it knows the link's rate exactly, but one
+//! round trip late. A router that reports the rate, as ABC's does, reaches the sender after about the same time; the
+//! omniscient protocol knows the future.
 
 use paceline_cc::{Controller, Feedback, Halves, Plan, Setup, Span, Time};
 use paceline_sim::scenario::CustomScheme;

@@ -50,7 +50,7 @@ fn next_pace(pace: u64, constant: u64, slower: u32, packets: u64, gap: u64) -> u
 }
 
 impl Rate {
-    /// Begins with the first RTT, in microseconds: so many packets in this time.
+    /// Begins with the first RTT, in microseconds: the rate is `packets` packets per RTT.
     pub(super) fn begin(rtt: u64, packets: u64) -> Rate {
         let pace = bounded((rtt << FRACTION) / packets);
         Rate { pace, slow_pace: pace, average_rtt: rtt << FRACTION }

@@ -23,6 +23,7 @@ mod pool;
 mod port;
 mod prelude;
 mod reactor;
+mod rest;
 pub mod router;
 mod run;
 mod shared;

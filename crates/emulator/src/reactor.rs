@@ -9,23 +9,29 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use paceline_cc::{Span, Time};
 use paceline_os::RealTimeError;
 
-use super::clock::{Clock, Monotonic};
+use super::clock::{Clock, Monotonic, cpu_time};
+use super::rest::Rest;
 
 /// The most ready files that one wait returns.
 const MOST_EVENTS: usize = 16;
+/// How long a thread that has slept too little sleeps before each wait.
+const PAUSE: std::time::Duration = std::time::Duration::from_micros(20);
 /// The number of the timer among the files.
 const TIMER: u64 = u64::MAX;
 
 /// Epoll, and a timer in absolute time.
 ///
 /// The kernel wakes a sleeping thread some ten microseconds late. The timer is therefore set
-/// earlier by a lead, and the rest is spent looking at the files again and again.
+/// earlier by a lead, and the time that is left is spent looking at the files again and again. A thread of
+/// real-time priority sleeps now and then in any case: see [`Rest`].
 pub(super) struct Reactor {
     epoll: Epoll,
     timer: TimerFd,
     /// The deadline for which the timer is set.
     set: Time,
     lead: Span,
+    /// For a thread of real-time priority.
+    rest: Option<Rest>,
     events: [EpollEvent; MOST_EVENTS],
     ready: usize,
 }
@@ -39,7 +45,8 @@ impl Reactor {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)
             .map_err(RealTimeError::system("making a timer"))?;
         let events = [EpollEvent::empty(); MOST_EVENTS];
-        let reactor = Reactor { epoll, timer, set: Time::ZERO, lead, events, ready: 0 };
+        let rest = paceline_os::priority::is_real_time().then(Rest::default);
+        let reactor = Reactor { epoll, timer, set: Time::ZERO, lead, rest, events, ready: 0 };
         // Edge-triggered: told once, it need not be read.
         let event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER);
         let added = reactor.epoll.add(&reactor.timer, event);
@@ -56,6 +63,10 @@ impl Reactor {
     /// Waits until a file is ready or the deadline has come.
     pub(super) fn wait(&mut self, deadline: Time, clock: &Monotonic) -> Result<(), RealTimeError> {
         let mut now = clock.now();
+        if self.rest.as_mut().is_some_and(|rest| rest.is_due(now, cpu_time)) {
+            std::thread::sleep(PAUSE);
+            now = clock.now();
+        }
         if deadline.since(now) > self.lead {
             self.arm(deadline - self.lead, clock)?;
             self.poll(EpollTimeout::NONE)?;

@@ -120,6 +120,13 @@ pub fn real_time(who: RealTime) -> Result<(), RealTimeError> {
     Ok(())
 }
 
+/// Returns whether this thread runs ahead of all ordinary ones, as after [`real_time`].
+pub fn is_real_time() -> bool {
+    // SAFETY: numbers only. -1 is an error, and no policy.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO | libc::SCHED_RR)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -46,41 +46,41 @@ pub struct ParamInfo {
     pub doc: String,
 }
 
-impl ParamInfo {
-    /// Returns the documentation of a parameter of type `T` that may have any value of the type.
-    ///
-    /// An empty `unit` means the type's own unit.
-    #[doc(hidden)]
-    pub fn new<T: ParamValue>(
-        name: &'static str,
-        default: &T,
-        unit: &'static str,
-        source: &'static str,
-        doc: &str,
-    ) -> ParamInfo {
+/// What a table of parameters says of one of them, values aside.
+#[doc(hidden)]
+#[derive(Copy, Clone, Debug)]
+pub struct ParamText {
+    pub name: &'static str,
+    pub kind: &'static str,
+    /// The unit of its type.
+    pub own_unit: &'static str,
+    /// The unit that the table names; empty if it names none.
+    pub unit: &'static str,
+    pub source: &'static str,
+    pub doc: &'static str,
+}
+
+impl ParamText {
+    /// Returns the documentation of a parameter that may have any value of its type, with the default still missing.
+    fn info(&self) -> ParamInfo {
         ParamInfo {
-            name,
-            kind: T::KIND,
-            unit: if unit.is_empty() { T::UNIT } else { unit },
-            default: default.show(),
+            name: self.name,
+            kind: self.kind,
+            unit: if self.unit.is_empty() { self.own_unit } else { self.unit },
+            default: String::new(),
             in_variants: Vec::new(),
-            range: if T::KIND.contains('|') { T::KIND.into() } else { format!("any {}", T::KIND) },
+            range: match self.kind.contains('|') {
+                true => self.kind.into(),
+                false => format!("any {}", self.kind),
+            },
             edges: Edges::default(),
-            source,
-            doc: doc.trim().to_string(),
+            source: self.source,
+            doc: self.doc.trim().to_string(),
         }
     }
+}
 
-    /// Limits the parameter to the values of a range.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_range<T: RangedValue>(mut self, range: impl Into<ParamRange<T>>) -> ParamInfo {
-        let range = range.into();
-        self.range = range.describe("");
-        self.edges = range.edges();
-        self
-    }
-
+impl ParamInfo {
     /// Returns the default of this parameter in `variant`; in no variant for `None`.
     pub fn default_in(&self, variant: Option<&str>) -> &str {
         let set = self.in_variants.iter().find(|(name, _)| Some(*name) == variant);
@@ -110,9 +110,21 @@ pub trait Params: Default {
     fn variant(_name: &str) -> Option<Self> {
         None
     }
+    /// What the table says of each parameter, in order.
+    #[doc(hidden)]
+    const TEXTS: &'static [ParamText];
+    /// Returns the value of each parameter in the form that users write, in the order of the table.
+    fn shown(&self) -> Vec<String>;
+    /// Passes each parameter that has a range to `note`: its name, the range in words, and values at its edges.
+    #[doc(hidden)]
+    fn ranges(note: &mut dyn FnMut(&'static str, String, Edges));
     /// Returns the documentation of all parameters, in order, with their defaults; [`VARIANT`]
     /// first if there are variants.
-    fn infos() -> Vec<ParamInfo>;
+    fn infos() -> Vec<ParamInfo> {
+        let shown = |name: &str| Self::variant(name).map(|params| params.shown());
+        let defaults = Self::default().shown();
+        documented(Self::TEXTS, Self::ranges, defaults, Self::VARIANTS, Self::VARIANT_KIND, &shown)
+    }
     /// Sets a parameter by name. Returns `None` if there is no such parameter; the inner error says
     /// what is wrong with the value.
     fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>>;
@@ -367,26 +379,24 @@ macro_rules! params {
                     _ => None,
                 }
             } )?
-            fn infos() -> Vec<$crate::params::ParamInfo> {
-                let defaults = $name::default();
-                let _ = &defaults;
-                let infos = vec![ $( {
-                    let info = $crate::params::ParamInfo::new::<$type>(
-                        stringify!($field),
-                        &defaults.$field,
-                        concat!($($unit)?),
-                        $source,
-                        concat!($($doc),+),
-                    );
-                    $( let info = info.with_range::<$type>($range); )?
-                    $crate::params::ParamInfo {
-                        in_variants: $crate::params::in_variants::<$name>(
-                            |params| $crate::params::ParamValue::show(&params.$field)
-                        ),
-                        ..info
-                    }
-                }, )* ];
-                $crate::params::with_variant::<$name>(infos)
+            const TEXTS: &'static [$crate::params::ParamText] = &[ $(
+                $crate::params::ParamText {
+                    name: stringify!($field),
+                    kind: <$type as $crate::params::ParamValue>::KIND,
+                    own_unit: <$type as $crate::params::ParamValue>::UNIT,
+                    unit: concat!($($unit)?),
+                    source: $source,
+                    doc: concat!($($doc),+),
+                },
+            )* ];
+            fn shown(&self) -> Vec<String> {
+                vec![ $( $crate::params::ParamValue::show(&self.$field), )* ]
+            }
+            fn ranges(note: &mut dyn FnMut(&'static str, String, $crate::params::Edges)) {
+                let _ = &note;
+                $( $(
+                    $crate::params::note_range::<$type>(note, stringify!($field), $range);
+                )? )*
             }
             fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
                 let _ = value;
@@ -425,22 +435,56 @@ pub fn check_range<T: RangedValue>(
     }
 }
 
-/// Returns each variant in which `field` differs from the default, with the field's value.
+/// Passes a range to `note`: see [`Params::ranges`].
 #[doc(hidden)]
-pub fn in_variants<P: Params>(field: impl Fn(&P) -> String) -> Vec<(&'static str, String)> {
-    let default = field(&P::default());
-    let shown = P::VARIANTS.iter().filter_map(|variant| {
-        P::variant(variant.name).map(|params| (variant.name, field(&params)))
+pub fn note_range<T: RangedValue>(
+    note: &mut dyn FnMut(&'static str, String, Edges),
+    name: &'static str,
+    range: impl Into<ParamRange<T>>,
+) {
+    let range = range.into();
+    note(name, range.describe(""), range.edges());
+}
+
+/// Returns the documentation of a table of parameters: [`Params::infos`], compiled once for all tables. `shown` returns the
+/// values of a variant.
+fn documented(
+    texts: &[ParamText],
+    ranges: fn(&mut dyn FnMut(&'static str, String, Edges)),
+    defaults: Vec<String>,
+    variants: &[Variant],
+    kind: &'static str,
+    shown: &dyn Fn(&str) -> Option<Vec<String>>,
+) -> Vec<ParamInfo> {
+    let mut infos: Vec<ParamInfo> = texts.iter().map(ParamText::info).collect();
+    ranges(&mut |name, range, edges| {
+        for info in infos.iter_mut().filter(|info| info.name == name) {
+            (info.range, info.edges) = (range.clone(), edges.clone());
+        }
     });
-    shown.filter(|(_, shown)| *shown != default).collect()
+    for variant in variants {
+        let values = shown(variant.name).into_iter().flatten();
+        for ((info, value), default) in infos.iter_mut().zip(values).zip(&defaults) {
+            if value != *default {
+                info.in_variants.push((variant.name, value));
+            }
+        }
+    }
+    for (info, default) in infos.iter_mut().zip(defaults) {
+        info.default = default;
+    }
+    with_variant(infos, variants, kind)
 }
 
 /// Puts [`VARIANT`] before the parameters, if there are variants. Its documentation lists what each
 /// variant sets.
-#[doc(hidden)]
-pub fn with_variant<P: Params>(mut infos: Vec<ParamInfo>) -> Vec<ParamInfo> {
-    let Some(first) = P::VARIANTS.first() else { return infos };
-    let about = P::VARIANTS.iter().map(|variant| {
+fn with_variant(
+    mut infos: Vec<ParamInfo>,
+    variants: &[Variant],
+    kind: &'static str,
+) -> Vec<ParamInfo> {
+    let Some(first) = variants.first() else { return infos };
+    let about = variants.iter().map(|variant| {
         let set = infos.iter().filter_map(|info| {
             let (_, value) = info.in_variants.iter().find(|(name, _)| *name == variant.name)?;
             Some(format!("`{}={value}`", info.name))
@@ -453,11 +497,11 @@ pub fn with_variant<P: Params>(mut infos: Vec<ParamInfo>) -> Vec<ParamInfo> {
     let doc = format!("Sets the defaults of the other parameters.{}", about.collect::<String>());
     let variant = ParamInfo {
         name: VARIANT,
-        kind: P::VARIANT_KIND,
+        kind,
         unit: NO_UNIT,
         default: first.name.to_string(),
         in_variants: Vec::new(),
-        range: P::VARIANT_KIND.into(),
+        range: kind.into(),
         edges: Edges::default(),
         source: "each variant's, as its meaning names it",
         doc,

@@ -1,6 +1,6 @@
 //! How users write schemes: `sender[param=value,...]+queue[param=value,...]`.
 
-use crate::params::{Params, VARIANT};
+use crate::params::{ParamText, Params, VARIANT, Variant};
 use thiserror::Error;
 
 /// A name with arguments: `codel[target=50ms,interval=100ms]`.
@@ -133,6 +133,9 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
+/// Sets a parameter by name: [`Params::set`].
+type SetParam<'a> = dyn FnMut(&str, &str) -> Option<Result<(), String>> + 'a;
+
 impl Spec {
     /// Reads `name[param=value,...]`.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
@@ -175,17 +178,35 @@ impl Spec {
     /// An unknown parameter or variant, two variants, a value that does not fit, or one that is out
     /// of its parameter's range.
     pub fn params<P: Params>(&self) -> Result<P, SpecError> {
-        let mut params: P = self.defaults()?;
-        let has_variants = !P::VARIANTS.is_empty();
+        let named = self.named_variant(P::VARIANTS, P::VARIANT_KIND)?;
+        // A variant of the table has defaults.
+        let mut params = named.and_then(P::variant).unwrap_or_default();
+        self.set_all(!P::VARIANTS.is_empty(), P::TEXTS, &mut |name, value| {
+            params.set(name, value)
+        })?;
+        match params.check_ranges() {
+            Ok(()) => Ok(params),
+            Err((param, problem)) => Err(self.bad_value(param, problem)),
+        }
+    }
+
+    /// Passes each argument to `set`, the variant excepted: see [`Params::set`].
+    fn set_all(
+        &self,
+        has_variants: bool,
+        texts: &[ParamText],
+        set: &mut SetParam<'_>,
+    ) -> Result<(), SpecError> {
         for (param, value) in &self.args {
             if has_variants && param == VARIANT {
                 continue;
             }
-            match params.set(param, value) {
+            match set(param, value) {
                 Some(Ok(())) => {}
                 Some(Err(problem)) => return Err(self.bad_value(param, problem)),
                 None => {
-                    let known: Vec<_> = P::infos().iter().map(|info| info.name).collect();
+                    let variant = has_variants.then_some(VARIANT).into_iter();
+                    let known: Vec<_> = variant.chain(texts.iter().map(|text| text.name)).collect();
                     return Err(SpecError::UnknownParam {
                         name: self.name.clone(),
                         param: param.clone(),
@@ -195,10 +216,7 @@ impl Spec {
                 }
             }
         }
-        match params.check_ranges() {
-            Ok(()) => Ok(params),
-            Err((param, problem)) => Err(self.bad_value(param, problem)),
-        }
+        Ok(())
     }
 
     /// Returns the variant that this spec names, if it names one. [`Spec::params`] checks that it
@@ -207,11 +225,9 @@ impl Spec {
         self.args.iter().find(|(param, _)| param == VARIANT).map(|(_, name)| name.as_str())
     }
 
-    /// Returns the defaults of the variant that this spec names, or else of the default variant.
-    fn defaults<P: Params>(&self) -> Result<P, SpecError> {
-        let Some(name) = self.variant().filter(|_| !P::VARIANTS.is_empty()) else {
-            return Ok(P::default());
-        };
+    /// Returns the variant that this spec names, which is one of `variants`; `None` if it names none or there are none.
+    fn named_variant(&self, variants: &[Variant], kind: &str) -> Result<Option<&str>, SpecError> {
+        let Some(name) = self.variant().filter(|_| !variants.is_empty()) else { return Ok(None) };
         let mut others =
             self.args.iter().filter(|(param, other)| param == VARIANT && other != name);
         if let Some((_, other)) = others.next_back() {
@@ -223,11 +239,13 @@ impl Spec {
                 problem,
             });
         }
-        P::variant(name).ok_or_else(|| {
-            let near = nearest(name, P::VARIANTS.iter().map(|variant| variant.name));
-            let known = P::VARIANT_KIND.replace('|', ", ");
-            self.bad_value(VARIANT, format!("expected one of {known}{}", suggestion(&near)))
-        })
+        if variants.iter().any(|variant| variant.name == name) {
+            return Ok(Some(name));
+        }
+        let near = nearest(name, variants.iter().map(|variant| variant.name));
+        let known = kind.replace('|', ", ");
+        let problem = format!("expected one of {known}{}", suggestion(&near));
+        Err(self.bad_value(VARIANT, problem))
     }
 
     /// Returns the error that the value written for `param` has the given problem.

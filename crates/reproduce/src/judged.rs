@@ -292,6 +292,11 @@ impl ClaimResult {
         self.verdict.holds() && self.stated_verdict.holds()
     }
 
+    /// True if it holds both ways, and nothing stood in for what the paper measured.
+    pub fn is_reproduced(&self) -> bool {
+        [self.verdict, self.stated_verdict].iter().all(|verdict| *verdict == Verdict::Reproduced)
+    }
+
     /// Returns the number of checks that hold, and of all checks, with later changes.
     pub fn checks_held(&self) -> (usize, usize) {
         let now = || self.checks.iter().filter_map(|check| check.now.as_ref());
@@ -477,6 +482,17 @@ checks = [
 
     fn verdict(a: f64, b: f64) -> ClaimResult {
         judged(CLAIM, a, b, false)
+    }
+
+    #[test]
+    fn with_a_stand_in_it_can_hold_and_is_not_reproduced() {
+        let claim = &parse("x", CLAIM).expect("a claim")[0];
+        let mut findings = Findings::default();
+        [("a", 10.0), ("b", 1.0)].iter().for_each(|(name, value)| findings.measure(*name, *value));
+        let judged =
+            |stand_ins| judge(claim, &findings, &[], Limits { stand_ins, ..Limits::default() });
+        assert!(judged(false).holds() && judged(false).is_reproduced());
+        assert!(judged(true).holds() && !judged(true).is_reproduced());
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Reproduction {
              ways: {}",
             line(|judged| judged.stated_verdict),
             line(|judged| judged.verdict),
-            self.claims.iter().filter(|judged| judged.holds()).count()
+            self.claims.iter().filter(|judged| judged.is_reproduced()).count()
         )
     }
 

@@ -4,12 +4,22 @@
 # fresh virtual environment and runs the quick-start notebook; `wheels` leaves wheels for all Linux
 # distributions since 2014 (manylinux2014), for x86-64 and ARM, in target/wheels: zig links them with
 # glibc 2.17; `docs FOLDER` writes the package's interface as pages. Packages come from the Python Package Index, with the versions in
-# bindings/python/requirements-test.txt, into target/python.
+# bindings/python/requirements-*.txt, into target/python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 package=bindings/python
-environment=$target/python/venv
+# Which packages of Python are needed, and the virtual environment that has them: a wheel needs few.
+case ${1:-test} in
+wheel)
+  environment=$target/python/build
+  requirements=$package/requirements-build.txt
+  ;;
+*)
+  environment=$target/python/venv
+  requirements=$package/requirements-test.txt
+  ;;
+esac
 
 # Reports that the tests cannot run because a requirement is missing; fails if PACELINE_REQUIRE
 # names it.
@@ -27,11 +37,10 @@ skip() {
   exit 0
 }
 
-# Prepares a virtual environment with the packages of the tests; rebuilds it when their versions
-# change.
+# Prepares the virtual environment with its packages; rebuilds it when their versions change.
 prepare() {
   local wanted have
-  wanted=$(sha256sum $package/requirements-test.txt | cut -d' ' -f1)
+  wanted=$(cat $package/requirements-build.txt "$requirements" | sha256sum | cut -d' ' -f1)
   have=$(cat "$environment/wanted" 2>/dev/null || true)
   [ "$wanted" = "$have" ] && return 0
   command -v python3 >/dev/null || return 1
@@ -40,7 +49,7 @@ prepare() {
   mkdir -p "$(dirname "$environment")"
   python3 -m venv "$environment" >/dev/null 2>&1 || return 1
   "$environment/bin/pip" install -q --disable-pip-version-check \
-    -r $package/requirements-test.txt >&2 || return 1
+    -r "$requirements" >&2 || return 1
   echo "$wanted" >"$environment/wanted"
 }
 
@@ -111,7 +120,7 @@ pages() {
   "$environment/bin/python" -W error::UserWarning -m pdoc --no-show-source -o "$1" paceline paceline.cluster paceline.gym
 }
 
-needs="python3 (3.10 or newer) with venv, and the packages of $package/requirements-test.txt"
+needs="python3 (3.10 or newer) with venv, and the packages of $requirements"
 prepare || {
   [ "${1:-test}" = test ] && skip "$needs are not to be had"
   echo "$needs are not to be had" >&2

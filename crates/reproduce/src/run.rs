@@ -205,14 +205,7 @@ pub(crate) mod tests {
 
     #[test]
     fn results_that_cannot_be_kept_are_shown_all_the_same() {
-        let setting = Setting {
-            quick: true,
-            traces: None,
-            tables: crate::tables::Tables::default(),
-            seed: 1,
-            live: None,
-            causes: true,
-        };
+        let setting = Setting { quick: true, ..Setting::default() };
         let mut claims = crate::claims().expect("built in");
         claims.retain(|claim| claim.id == "X01");
         let folder = std::env::temp_dir().join(format!("paceline-unkept-{}", std::process::id()));

@@ -27,6 +27,14 @@ pub struct Setting {
     pub causes: bool,
 }
 
+/// Whole runs on synthetic traces with built-in tables, with those that only show causes.
+impl Default for Setting {
+    fn default() -> Setting {
+        let tables = Tables::default();
+        Setting { quick: false, traces: None, tables, seed: 1, live: None, causes: true }
+    }
+}
+
 /// Source of the recorded traces, each under its name among Mahimahi's.
 #[derive(Clone, Debug)]
 pub enum Recordings {

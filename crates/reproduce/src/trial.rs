@@ -97,14 +97,7 @@ mod tests {
     /// A trial measures the figures that `reproduce` measures.
     #[test]
     fn a_trial_is_a_reproduction_of_one_claim() {
-        let setting = Setting {
-            quick: true,
-            traces: None,
-            tables: crate::tables::Tables::default(),
-            seed: 1,
-            live: None,
-            causes: true,
-        };
+        let setting = Setting { quick: true, ..Setting::default() };
         let claims = crate::claims().expect("built in");
         let claim = claims.iter().find(|claim| claim.id == "X01").expect("a claim").clone();
         let mut trial = Trial::new(&claim, &setting).expect("planned");

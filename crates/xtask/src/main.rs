@@ -38,7 +38,9 @@ fn run(args: &[&str]) -> Result<String, String> {
             Ok(format!("wrote {file}\n"))
         }
         #[cfg(feature = "documents")]
-        ["documents", folder, summaries @ ..] if matches!(summaries, [] | ["--summaries"]) => {
+        ["documents", folder, summaries @ ..]
+            if !folder.starts_with('-') && matches!(summaries, [] | ["--summaries"]) =>
+        {
             let root = paceline_xtask::tree::root();
             paceline_reproduce::pages::write_pages(&root, Path::new(folder))?;
             if !summaries.is_empty() {
@@ -46,6 +48,7 @@ fn run(args: &[&str]) -> Result<String, String> {
             }
             Ok(format!("wrote {folder}\n"))
         }
+        [.., "--help" | "-h"] => Ok(USAGE.to_string()),
         _ => Err(USAGE.to_string()),
     }
 }

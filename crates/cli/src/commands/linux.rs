@@ -103,7 +103,7 @@ Examples:
   paceline linux module tcp_mine.c
   paceline linux module c2tcp --linux my-guest")]
 pub(crate) struct Module {
-    /// A C file with a `struct tcp_congestion_ops` that has a .name, or abc_ecn, c2tcp, vegas_ebpf
+    /// A C file with a `struct tcp_congestion_ops` that has a .name, or abc_ecn, c2tcp, remy, vegas_ebpf
     source: String,
     /// The guest's folder; by default $PACELINE_LINUX or ~/.cache/paceline/linux
     #[arg(long = "linux", value_name = "DIR")]

@@ -266,14 +266,7 @@ mod tests {
 
     #[test]
     fn limited_flows_do_not_write_at_once() {
-        let setting = Setting {
-            quick: true,
-            traces: None,
-            tables: crate::tables::Tables::default(),
-            seed: 1,
-            live: None,
-            causes: true,
-        };
+        let setting = Setting { quick: true, ..Setting::default() };
         let down = setting.verizon_down().expect("a trace");
         for (backlogged, flows) in [(true, 2), (false, 1)] {
             let scenario = limited_scenario(&down, Span::from_secs(1), backlogged).expect("one");

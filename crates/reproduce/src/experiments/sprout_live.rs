@@ -256,14 +256,7 @@ mod tests {
 
     #[test]
     fn nothing_is_planned_where_programs_cannot_run() {
-        let setting = Setting {
-            quick: true,
-            traces: None,
-            tables: crate::tables::Tables::default(),
-            seed: 1,
-            live: None,
-            causes: true,
-        };
+        let setting = Setting { quick: true, ..Setting::default() };
         for experiment in [&TUNNEL, &LOSS, &SATURATOR] {
             assert_eq!((experiment.plan)(&setting).expect("no tasks").len(), 0);
             let none = (experiment.find)(&setting, &Results::default()).expect("nothing");

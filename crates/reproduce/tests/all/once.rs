@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use paceline_reproduce::{EXPERIMENTS, Expectation, Setting, Tables, claims};
+use paceline_reproduce::{EXPERIMENTS, Expectation, Setting, claims};
 use paceline_sim::scenario::Scenario;
 use paceline_tasks::{Record, Results, Task};
 
@@ -112,14 +112,7 @@ fn results(tasks: &[Task], is_made: impl Fn(&Task) -> bool) -> Results {
 
 #[test]
 fn no_check_in_force_reads_what_runs_once() {
-    let setting = Setting {
-        quick: false,
-        traces: None,
-        tables: Tables::default(),
-        seed: 1,
-        live: None,
-        causes: true,
-    };
+    let setting = Setting::default();
     let claims = claims().expect("the built-in claims");
     let (mut once, mut measured) = (0, 0);
     for experiment in EXPERIMENTS.iter().filter(|experiment| !experiment.name.ends_with("-live")) {
@@ -155,14 +148,7 @@ fn no_bound_reads_what_runs_for_causes() {
     let (mut left_out, mut measured) = (0, 0);
     for experiment in EXPERIMENTS.iter().filter(|experiment| !experiment.name.ends_with("-live")) {
         let [(all, every), (without, fewer)] = [true, false].map(|causes| {
-            let setting = Setting {
-                quick: false,
-                traces: None,
-                tables: Tables::default(),
-                seed: 1,
-                live: None,
-                causes,
-            };
+            let setting = Setting { causes, ..Setting::default() };
             let tasks = (experiment.plan)(&setting).expect(experiment.name);
             let found = (experiment.find)(&setting, &results(&tasks, |_| true));
             (found.expect(experiment.name).measures, tasks.len())

@@ -1,19 +1,12 @@
 //! Every run behind the claims can be built: no scenario leaves open a setting on which its flows
 //! disagree.
 
-use paceline_reproduce::{EXPERIMENTS, Setting, Tables};
+use paceline_reproduce::{EXPERIMENTS, Setting};
 use paceline_sim::Simulation;
 
 #[test]
 fn every_planned_scenario_builds() {
-    let setting = Setting {
-        quick: false,
-        traces: None,
-        tables: Tables::default(),
-        seed: 1,
-        live: None,
-        causes: true,
-    };
+    let setting = Setting::default();
     let mut built = 0;
     for experiment in EXPERIMENTS {
         let tasks = (experiment.plan)(&setting).expect(experiment.name);

@@ -23,7 +23,7 @@ fn measured(ids: &[&str], tables: Tables) -> (Vec<Claim>, Reproduction) {
     let mut chosen = claims().expect("the built-in claims");
     chosen.retain(|claim| ids.contains(&claim.id.as_str()));
     assert_eq!(chosen.len(), ids.len());
-    let setting = Setting { quick: true, traces: None, tables, seed: 1, live: None, causes: true };
+    let setting = Setting { quick: true, tables, ..Setting::default() };
     let done =
         reproduce(&chosen, &setting, 1, &Store::disabled(), &SilentProgress).expect("planned");
     assert!(done.failures.is_empty(), "{:?}", done.failures);

@@ -1,11 +1,13 @@
 //! Detects that the path carries only smaller packets than before, and finds their size (RFC 8899:
 //! black hole detection and probing).
 //!
-//! Probing starts when packets are lost and no large packet is acknowledged. Pings are then padded
-//! to several sizes, the largest first. If in three rounds smaller sizes are answered and the
-//! present size is not, the largest answered size becomes the connection's. In an outage no ping is
-//! answered, and the size stays. Every ten minutes, and when the other end's address has changed,
-//! larger sizes are tried again, up to the connection's initial size.
+//! Probing starts when packets are lost and no large packet is acknowledged: with two pings, padded
+//! to the present size and to the least. In an outage neither is answered; they are sent again after
+//! one second, two, four and so on, because everything that is sent into an outage waits in the
+//! path's queues afterwards. If only the smaller one is answered, rounds of pings of several sizes
+//! follow, the largest first. If in three rounds smaller sizes are answered and the present size is
+//! not, the largest answered size becomes the connection's. Every ten minutes, and when the other
+//! end's address has changed, larger sizes are tried again, up to the connection's initial size.
 
 use paceline_cc::{Span, Time};
 use paceline_flow::SenderStats;
@@ -22,8 +24,9 @@ const TIMEOUTS: u64 = 2;
 const ROUNDS: u32 = 3;
 /// Minimum time for which the answers to other sizes are awaited after the first answer.
 const GRACE: Span = Span::from_millis(100);
-/// Length of a round without any answer.
+/// Length of a round without any answer. It doubles with each such round, five times at most.
 const PAUSE: Span = Span::from_millis(1000);
+const DOUBLINGS: u32 = 5;
 
 /// Time after which larger sizes are tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const RAISE: Span = Span::from_millis(600_000);
@@ -32,13 +35,22 @@ const RAISE: Span = Span::from_millis(600_000);
 /// MAX_PROBES), since a full queue drops pings, too.
 const RAISE_ROUNDS: u32 = 3;
 
-/// A round of pings of several sizes, the largest first.
+/// What a round of pings tries.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The present size and the least: whether the path has become a black hole.
+    Suspects,
+    /// The present size and smaller ones.
+    Searches,
+    /// Larger sizes.
+    Raises,
+}
+
+/// A round of pings, the largest first.
 #[derive(Debug)]
 struct Round {
-    /// The present size and smaller ones, or only larger ones.
+    kind: Kind,
     sizes: Vec<u16>,
-    /// True if the round tries larger sizes.
-    raises: bool,
     /// Number of the first ping; the others follow in the order of `sizes`.
     first: u32,
     /// Number of pings sent.
@@ -48,13 +60,6 @@ struct Round {
     /// Time for which the round continues after the first answer.
     grace: Span,
     end: Time,
-}
-
-impl Round {
-    fn new(now: Time, rtt: Span, first: u32, sizes: Vec<u16>, raises: bool) -> Round {
-        let (end, grace) = (now + (rtt * 2).max(PAUSE), rtt.max(GRACE));
-        Round { sizes, raises, first, sent: 0, answered: 0, grace, end }
-    }
 }
 
 /// State of the search for the sizes that the path carries.
@@ -71,6 +76,8 @@ pub(super) struct BlackHole {
     losses: u64,
     timeouts: u64,
     round: Option<Round>,
+    /// Number of rounds of two pings without an answer, one after the other.
+    silent: u32,
     /// Number of rounds in which only smaller sizes were answered, and the largest of these sizes.
     agreed: u32,
     largest: u16,
@@ -86,6 +93,7 @@ impl BlackHole {
             losses: 0,
             timeouts: 0,
             round: None,
+            silent: 0,
             agreed: 0,
             largest: 0,
         }
@@ -114,10 +122,8 @@ impl BlackHole {
         number: u32,
     ) -> Option<u16> {
         let Some(round) = &self.round else {
-            let suspicious =
-                stats.lost >= self.losses + LOSSES || stats.timeouts >= self.timeouts + TIMEOUTS;
-            if suspicious {
-                self.begin(now, rtt, number);
+            if self.is_suspicious(stats) {
+                self.suspect(now, rtt, number);
             }
             if self.round.is_none() && now >= self.raise {
                 self.begin_raise(now, rtt, number);
@@ -127,10 +133,10 @@ impl BlackHole {
         if now < round.end {
             return None;
         }
-        if round.raises {
+        let (kind, answered) = (round.kind, round.answered);
+        self.round = None;
+        if kind == Kind::Raises {
             // The path carries every size that was answered.
-            let answered = round.answered;
-            self.round = None;
             if answered > self.mtu {
                 return Some(self.settle(now, answered, stats));
             }
@@ -142,24 +148,34 @@ impl BlackHole {
             }
             return None;
         }
-        match round.answered {
-            0 => {}
-            all if all >= self.mtu => {
-                // The losses have another cause than the packet size.
-                (self.losses, self.timeouts, self.agreed) = (stats.lost, stats.timeouts, 0);
-                self.round = None;
-                return None;
+        if answered >= self.mtu {
+            // The losses have another cause than the packet size.
+            (self.losses, self.timeouts, self.agreed) = (stats.lost, stats.timeouts, 0);
+            self.silent = 0;
+        } else if answered == 0 {
+            self.silent = (self.silent + 1).min(DOUBLINGS);
+            // A large packet may have been acknowledged meanwhile.
+            match kind == Kind::Searches || self.is_suspicious(stats) {
+                true => self.suspect(now, rtt, number),
+                false => (self.silent, self.agreed) = (0, 0),
             }
-            smaller => {
+        } else {
+            self.silent = 0;
+            if kind == Kind::Searches {
                 self.agreed += 1;
-                self.largest = self.largest.max(smaller);
+                self.largest = self.largest.max(answered);
             }
+            if self.agreed >= ROUNDS {
+                return Some(self.settle(now, self.largest, stats));
+            }
+            self.search(now, rtt, number);
         }
-        if self.agreed < ROUNDS {
-            self.begin(now, rtt, number);
-            return None;
-        }
-        Some(self.settle(now, self.largest, stats))
+        None
+    }
+
+    /// Returns whether so many packets were lost since a large one was acknowledged that the path may be a black hole.
+    fn is_suspicious(&self, stats: &SenderStats) -> bool {
+        stats.lost >= self.losses + LOSSES || stats.timeouts >= self.timeouts + TIMEOUTS
     }
 
     /// Makes `mtu` the size of the largest packets.
@@ -180,25 +196,45 @@ impl BlackHole {
     /// Handles the system's report that packets are too large, which starts a round at once.
     pub(super) fn on_too_large(&mut self, now: Time, rtt: Span, number: u32) {
         if self.round.is_none() {
-            self.begin(now, rtt, number);
+            self.search(now, rtt, number);
+        }
+    }
+
+    /// Starts a round of the present size and the least, if that is smaller.
+    fn suspect(&mut self, now: Time, rtt: Span, first: u32) {
+        if self.mtu > BASE_MTU {
+            let longest = PAUSE * (1 << self.silent);
+            self.begin(Kind::Suspects, now, (rtt, longest), first, vec![self.mtu, BASE_MTU]);
         }
     }
 
     /// Starts a round of smaller sizes, if there are any.
-    fn begin(&mut self, now: Time, rtt: Span, first: u32) {
-        if self.mtu <= BASE_MTU {
-            return;
+    fn search(&mut self, now: Time, rtt: Span, first: u32) {
+        if self.mtu > BASE_MTU {
+            let smaller = SMALLER.into_iter().filter(|&size| size < self.mtu && size >= BASE_MTU);
+            let sizes = std::iter::once(self.mtu).chain(smaller).collect();
+            self.begin(Kind::Searches, now, (rtt, PAUSE), first, sizes);
         }
-        let smaller = SMALLER.into_iter().filter(|&size| size < self.mtu && size >= BASE_MTU);
-        let sizes = std::iter::once(self.mtu).chain(smaller).collect();
-        self.round = Some(Round::new(now, rtt, first, sizes, false));
     }
 
     /// Starts a round of larger sizes.
     fn begin_raise(&mut self, now: Time, rtt: Span, first: u32) {
         let between = SMALLER.into_iter().filter(|&size| size < self.most && size > self.mtu);
         let sizes = std::iter::once(self.most).chain(between).collect();
-        self.round = Some(Round::new(now, rtt, first, sizes, true));
+        self.begin(Kind::Raises, now, (rtt, PAUSE), first, sizes);
+    }
+
+    /// Starts a round, which without an answer ends after two RTTs or `longest`.
+    fn begin(
+        &mut self,
+        kind: Kind,
+        now: Time,
+        (rtt, longest): (Span, Span),
+        first: u32,
+        sizes: Vec<u16>,
+    ) {
+        let (end, grace) = (now + (rtt * 2).max(longest), rtt.max(GRACE));
+        self.round = Some(Round { kind, sizes, first, sent: 0, answered: 0, grace, end });
     }
 
     /// Returns when the search next has something to do; `Time::ZERO` if a ping is to be sent.
@@ -266,15 +302,46 @@ mod tests {
         assert_eq!((hole.update(now, rtt, &stats(7, 1), 1), hole.wake()), (None, Time::NEVER));
         assert_eq!((hole.update(now, rtt, &stats(7, 2), 1), hole.wake()), (None, Time::ZERO));
         let stats = stats(20, 3);
+        // Of the present size and the least, one is answered: several sizes are tried.
+        assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
         // Nothing is answered, as in an outage: the size stays.
         assert_eq!(round(&mut hole, &mut now, 0, &stats), None);
+        assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1450, &stats), None);
         assert_eq!(round(&mut hole, &mut now, 1300, &stats), Some(1440));
         let later = now + RAISE;
         assert_eq!((hole.mtu(), hole.wake()), (1440, later));
         assert_eq!(hole.update(now, rtt, &stats, 200), None);
         assert_eq!(hole.wake(), later);
+    }
+
+    #[test]
+    fn an_outage_gets_two_pings_at_growing_intervals() {
+        let mut hole = BlackHole::new(1500);
+        let (mut now, rtt) = (Time::from_secs(1), Span::from_millis(50));
+        let mut seen = stats(0, 2);
+        hole.update(now, rtt, &seen, 1);
+        let mut sent = Vec::new();
+        while now < Time::from_secs(100) {
+            let sizes: Vec<u16> =
+                std::iter::from_fn(|| hole.pop_ping()).map(|ping| ping.1).collect();
+            assert_eq!(sizes, [1500, BASE_MTU]);
+            sent.push(now.as_nanos() / 1_000_000_000);
+            now = hole.wake();
+            assert_eq!(hole.update(now, rtt, &seen, 1), None);
+        }
+        assert_eq!(sent, [1, 2, 4, 8, 16, 32, 64, 96]);
+        // The outage is over: a large packet is acknowledged, and no ping follows.
+        hole.on_ack(1500, &seen);
+        now = Time::from_secs(200);
+        assert_eq!((hole.update(now, rtt, &seen, 1), hole.wake()), (None, Time::NEVER));
+        // The next one begins with the shortest interval.
+        seen.timeouts += 2;
+        hole.update(now, rtt, &seen, 1);
+        assert_eq!(hole.pop_ping().map(|ping| ping.1), Some(1500));
+        hole.pop_ping();
+        assert_eq!(hole.wake(), Time::from_secs(201));
     }
 
     #[test]

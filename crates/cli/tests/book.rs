@@ -107,9 +107,13 @@ fn steps(block: &Block) -> Vec<Step> {
     found
 }
 
-/// Returns whether `seen` has the parts of `expected` between its `...` in order, from beginning to end.
+/// Returns whether `seen` has the parts of `expected` between its `...` in order, from beginning to end. Spaces before
+/// `...` belong to the gap: numbers of other lengths may stand there.
 fn matches(expected: &str, seen: &str) -> bool {
-    let parts: Vec<&str> = expected.split("...").collect();
+    let mut parts: Vec<&str> = expected.split("...").collect();
+    if let Some((_, before)) = parts.split_last_mut() {
+        before.iter_mut().for_each(|part| *part = part.trim_end_matches(' '));
+    }
     let [first, middle @ .., last] = parts.as_slice() else { return expected == seen };
     let Some(mut rest) = seen.strip_prefix(first) else { return false };
     for part in middle {
@@ -268,6 +272,9 @@ fn every_page_is_in_the_table_of_contents() {
 fn text_with_gaps_matches() {
     assert!(matches("a...c\n...", "abc\nd"));
     assert!(matches("...", ""));
+    // A longer number has fewer spaces before it.
+    assert!(matches("a   ...\nb  ...\nc", "a  123\nb   45\nc"));
+    assert!(!matches("a   ...\nb", "x  123\nb"));
     assert!(matches("abc", "abc"));
     assert!(!matches("abc", "abcd"));
     assert!(!matches("a...c", "abd"));

@@ -46,7 +46,7 @@ pub struct ParamInfo {
     pub doc: String,
 }
 
-/// What a table of parameters says of one of them, values aside.
+/// The constants of one parameter in a table that [`crate::params!`] declares.
 #[doc(hidden)]
 #[derive(Copy, Clone, Debug)]
 pub struct ParamText {
@@ -110,7 +110,7 @@ pub trait Params: Default {
     fn variant(_name: &str) -> Option<Self> {
         None
     }
-    /// What the table says of each parameter, in order.
+    /// The constants of each parameter, in order.
     #[doc(hidden)]
     const TEXTS: &'static [ParamText];
     /// Returns the value of each parameter in the form that users write, in the order of the table.
@@ -458,8 +458,8 @@ fn documented(
 ) -> Vec<ParamInfo> {
     let mut infos: Vec<ParamInfo> = texts.iter().map(ParamText::info).collect();
     ranges(&mut |name, range, edges| {
-        for info in infos.iter_mut().filter(|info| info.name == name) {
-            (info.range, info.edges) = (range.clone(), edges.clone());
+        if let Some(info) = infos.iter_mut().find(|info| info.name == name) {
+            (info.range, info.edges) = (range, edges);
         }
     });
     for variant in variants {

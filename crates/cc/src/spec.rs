@@ -179,7 +179,7 @@ impl Spec {
     /// of its parameter's range.
     pub fn params<P: Params>(&self) -> Result<P, SpecError> {
         let named = self.named_variant(P::VARIANTS, P::VARIANT_KIND)?;
-        // A variant of the table has defaults.
+        // `named_variant` returns only variants of `P`, all of which have defaults.
         let mut params = named.and_then(P::variant).unwrap_or_default();
         self.set_all(!P::VARIANTS.is_empty(), P::TEXTS, &mut |name, value| {
             params.set(name, value)

@@ -73,7 +73,7 @@ mod tests {
             assert!(share > 0.06 && share < 0.12, "{work}: {share}");
             assert!(longest <= 1500, "{work}: {longest}");
         }
-        // With so much work between two waits it is always due, and sleeps enough still.
+        // With 300 µs of work before each wait, rest is always due: the thread sleeps 20 of 320 µs.
         assert!(run(300, 0).0 > 0.06);
     }
 

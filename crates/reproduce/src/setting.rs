@@ -27,7 +27,7 @@ pub struct Setting {
     pub causes: bool,
 }
 
-/// Whole runs on synthetic traces with built-in tables, with those that only show causes.
+/// Runs of full length on synthetic traces, with built-in tables and the runs that only show causes.
 impl Default for Setting {
     fn default() -> Setting {
         let tables = Tables::default();

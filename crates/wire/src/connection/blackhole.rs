@@ -173,7 +173,8 @@ impl BlackHole {
         None
     }
 
-    /// Returns whether so many packets were lost since a large one was acknowledged that the path may be a black hole.
+    /// Returns whether [`LOSSES`] packets were lost, or the retransmission timer expired [`TIMEOUTS`] times, since a large
+    /// packet was last acknowledged.
     fn is_suspicious(&self, stats: &SenderStats) -> bool {
         stats.lost >= self.losses + LOSSES || stats.timeouts >= self.timeouts + TIMEOUTS
     }

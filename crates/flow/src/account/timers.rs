@@ -99,15 +99,17 @@ impl Account {
     /// one does.
     #[inline]
     pub(crate) fn is_quiet_until(&self, time: Time) -> bool {
+        self.quiet_until() >= time
+    }
+
+    /// Returns a time before which no deadline can lie, at a lower cost than the exact deadline.
+    #[inline]
+    pub(crate) fn quiet_until(&self) -> Time {
         let rto = self.rtt.rto();
         let soonest = rto.min(self.rtt.smoothed() * 2);
-        self.timers.loss >= time
-            && self.next_request() >= time
-            && self.timers.start + soonest >= time
-            && self
-                .ledger
-                .oldest()
-                .is_none_or(|oldest| self.ledger.entry(oldest).sent + rto >= time)
+        let oldest = self.ledger.oldest().map(|oldest| self.ledger.entry(oldest).sent + rto);
+        let tail = (self.timers.start + soonest).min(oldest.unwrap_or(Time::NEVER));
+        self.timers.loss.min(self.next_request()).min(tail)
     }
 
     /// Returns true if no data is in flight that the receiver still needs: then there is no tail,

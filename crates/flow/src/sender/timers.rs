@@ -7,6 +7,9 @@ use super::handshake::Connector;
 use super::{EMPTY_SIZE, Sender};
 use crate::account::{Expired, Sent};
 
+/// Time until the earliest wake-up for a timer, so that time goes on even if a controller leaves its timer in the past.
+const LEAST_WAIT: Span = Span::from_micros(1);
+
 impl Sender {
     /// Sets the wake-up after a pop that returned nothing.
     #[inline(always)]
@@ -25,8 +28,7 @@ impl Sender {
 
     #[inline(never)]
     fn set_wake(&mut self, now: Time) {
-        // Ensures that time goes on even if a controller leaves its timer in the past.
-        let timer = self.plan.timer.max(now + Span::from_micros(1));
+        let timer = self.plan.timer.max(now + LEAST_WAIT);
         let mut next = timer.min(self.source.next());
         if let Some(connector) = &self.connector {
             next = next.min(connector.next_syn());
@@ -35,9 +37,14 @@ impl Sender {
         if self.pacer.next() > now && waits && self.in_flight() < self.window() {
             next = next.min(self.pacer.next());
         }
-        // A paced sender comes here for each packet, and its exact deadlines are seldom needed.
-        if !self.account.is_quiet_until(next) {
-            next = next.min(self.account.deadline());
+        // A paced sender comes here for each packet, and its exact deadlines are seldom needed: a
+        // time before which none can lie serves until it comes. Not if that is soon, or if the
+        // wake-up would move a timer behind it.
+        let quiet_until = self.account.quiet_until();
+        if quiet_until < next {
+            let is_far = quiet_until > now + self.account.rtt().smoothed() / 4;
+            let serves = is_far && quiet_until + LEAST_WAIT <= next;
+            next = next.min(if serves { quiet_until } else { self.account.deadline() });
         }
         // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
         if next < self.wake || self.wake <= now {

@@ -111,7 +111,8 @@ fn mistakes_in_its_names_are_told_as_those_in_built_in_ones() {
 
 #[test]
 fn its_inner_values_are_series_and_plots() {
-    let folder = std::env::temp_dir().join(format!("paceline-workbench-{}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("paceline-workbench-series-{}", std::process::id()));
     let out = folder.display().to_string();
     let line = ["compare", "--trace", "12Mbps", "--duration", "2s", "--runs", "1", "-q"];
     let output = workbench(&[&line[..], &["--schemes", "mine,cubic", "-o", &out]].concat());

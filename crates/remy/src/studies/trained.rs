@@ -100,29 +100,72 @@ pub struct TrainedTable {
 /// score; trainings whose score is not known yet count as the lowest. `None` if there is none below `base`.
 pub fn trained_for(base: &Path, published: &str) -> Option<TrainedTable> {
     let studies = Study::shipped().ok()?;
-    let find = |study: &Study| {
-        study.tables.iter().find_map(|table| {
+    places_of(&studies, published).find_map(|StandsIn { study, table, is_others }| {
+        let mut begun = begun(base, study, &table.name).ok()?;
+        let score = |one: &Begun| one.state.validation.unwrap_or(f64::NEG_INFINITY);
+        begun.sort_by(|one, other| score(one).total_cmp(&score(other)));
+        let chosen = begun.get(begun.len().saturating_sub(1) / 2)?;
+        let name = format!("{}/{}/seed-{}", study.name, table.name, chosen.seed);
+        let path = chosen.folder.join(if is_others { "others.toml" } else { "table.toml" });
+        path.is_file().then_some(TrainedTable { path, name })
+    })
+}
+
+/// Returns the name of the built-in table that a shipped study has trained in place of a published one, such as `rtt/150`.
+pub fn built_in_for(published: &str) -> Option<String> {
+    let studies = Study::shipped().ok()?;
+    let built_in = places_of(&studies, published).next().map(|place| place.built_in());
+    built_in
+}
+
+/// A table of a study that stands in for a published one.
+struct StandsIn<'a> {
+    study: &'a Study,
+    table: &'a StudyTable,
+    /// True for the table of the other senders, which was trained together with `table`.
+    is_others: bool,
+}
+
+impl StandsIn<'_> {
+    /// Returns the name of the built-in table: study and table.
+    fn built_in(&self) -> String {
+        let (study, table) = (&self.study.name, &self.table.name);
+        let others = if self.is_others { "-others" } else { "" };
+        format!("{study}/{table}{others}")
+    }
+}
+
+/// Returns the tables of `studies` that stand in for a published one.
+fn places_of<'a>(studies: &'a [Study], published: &'a str) -> impl Iterator<Item = StandsIn<'a>> {
+    studies
+        .iter()
+        .flat_map(|study| study.tables.iter().map(move |table| (study, table)))
+        .filter_map(move |(study, table)| {
             let is = |name: &Option<String>| name.as_deref() == Some(published);
-            let file = match (is(&table.published), is(&table.published_others)) {
-                (true, _) => "table.toml",
-                (false, true) => "others.toml",
-                (false, false) => return None,
-            };
-            let mut begun = begun(base, study, &table.name).ok()?;
-            let score = |one: &Begun| one.state.validation.unwrap_or(f64::NEG_INFINITY);
-            begun.sort_by(|one, other| score(one).total_cmp(&score(other)));
-            let chosen = begun.get(begun.len().saturating_sub(1) / 2)?;
-            let name = format!("{}/{}/seed-{}", study.name, table.name, chosen.seed);
-            let path = chosen.folder.join(file);
-            path.is_file().then_some(TrainedTable { path, name })
+            let is_others = !is(&table.published) && is(&table.published_others);
+            (is_others || is(&table.published)).then_some(StandsIn { study, table, is_others })
         })
-    };
-    studies.iter().find_map(find)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_study_has_built_in_tables() {
+        let tables = paceline_schemes::remy::RemyTables::builtin();
+        for study in &Study::shipped().expect("valid") {
+            for table in &study.tables {
+                for is_others in [false, true] {
+                    let name = StandsIn { study, table, is_others }.built_in();
+                    let is_trained = !is_others || table.published_others.is_some();
+                    assert_eq!(tables.find(&name).is_some(), is_trained, "{name}");
+                }
+            }
+        }
+        assert_eq!(built_in_for("fig4-rtt__rtt_10x.dna.3").as_deref(), Some("rtt/10x"));
+        assert_eq!(built_in_for("RemyCC-2013-delta1.dna"), None);
+    }
 
     #[test]
     fn parts_are_all_trainings_once() {

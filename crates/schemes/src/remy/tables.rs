@@ -1,9 +1,5 @@
 //! Tables by name: the built-in ones, and those that a program adds.
 
-mod aims_delay;
-mod aims_throughput;
-mod aims_together_delay;
-mod aims_together_throughput;
 mod binary;
 mod cellular;
 mod cellular_marks;
@@ -19,11 +15,13 @@ mod signals_no_rec_ewma;
 mod signals_no_rtt_ratio;
 mod signals_no_send_ewma;
 mod starter;
+mod studies;
 
 use std::sync::Arc;
 
 use paceline_cc::{Halves, Params, Spec, SpecError, spec::nearest};
 
+use self::binary::TrainedTable;
 use super::table::{RuleTable, TableError};
 use super::{RemyParams, halves};
 use crate::scheme_entry::SchemeEntry;
@@ -64,7 +62,7 @@ impl NamedTable {
 /// A built-in table: its name, its summary, and the function that makes it.
 type BuiltIn = (&'static str, &'static str, fn() -> Result<RuleTable, TableError>);
 
-/// The built-in tables. Each is a file under `tables/`, and a line here.
+/// The built-in tables. Each is a file under `tables/`, and a line here; those of the studies follow.
 static BUILTIN: &[BuiltIn] = &[
     (starter::NAME, starter::SUMMARY, starter::table),
     (general::NAME, general::SUMMARY, general::table),
@@ -80,21 +78,13 @@ static BUILTIN: &[BuiltIn] = &[
     (cellular::NAME, cellular::SUMMARY, cellular::table),
     (cellular_marks::NAME, cellular_marks::SUMMARY, cellular_marks::table),
     (data_centre::NAME, data_centre::SUMMARY, data_centre::table),
-    (aims_throughput::NAME, aims_throughput::SUMMARY, aims_throughput::table),
-    (aims_delay::NAME, aims_delay::SUMMARY, aims_delay::table),
-    (
-        aims_together_throughput::NAME,
-        aims_together_throughput::SUMMARY,
-        aims_together_throughput::table,
-    ),
-    (aims_together_delay::NAME, aims_together_delay::SUMMARY, aims_together_delay::table),
     (signals_all::NAME, signals_all::SUMMARY, signals_all::table),
     (signals_no_send_ewma::NAME, signals_no_send_ewma::SUMMARY, signals_no_send_ewma::table),
     (signals_no_rec_ewma::NAME, signals_no_rec_ewma::SUMMARY, signals_no_rec_ewma::table),
     (signals_no_rtt_ratio::NAME, signals_no_rtt_ratio::SUMMARY, signals_no_rtt_ratio::table),
 ];
 
-const fn of(table: &frontier::FrontierTable) -> BuiltIn {
+const fn of(table: &TrainedTable) -> BuiltIn {
     (table.name, table.summary, table.table)
 }
 
@@ -129,7 +119,8 @@ impl RemyTables {
             summary: summary.to_string(),
             source: Source::BuiltIn(make),
         };
-        RemyTables { tables: BUILTIN.iter().copied().map(builtin).collect(), read: None }
+        let all = BUILTIN.iter().copied().chain(studies::tables().map(of));
+        RemyTables { tables: all.map(builtin).collect(), read: None }
     }
 
     /// Adds a table; it replaces a table of this name.

@@ -4,6 +4,13 @@ use paceline_cc::Span;
 
 use crate::remy::{Action, Domain, Rule, RuleTable, RuleTree, Signal, TableError};
 
+/// A table with its name and its summary.
+pub(super) struct TrainedTable {
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) table: fn() -> Result<RuleTable, TableError>,
+}
+
 /// A node of a binary tree in pre-order: a divided box is followed by its lower half with all its
 /// descendants, then by its upper half.
 #[derive(Copy, Clone, Debug)]

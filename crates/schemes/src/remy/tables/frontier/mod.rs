@@ -10,41 +10,34 @@ mod least_delay;
 mod more_throughput;
 mod most_throughput;
 
-use super::binary::{self, Node};
+use super::binary::{self, Node, TrainedTable};
 use crate::remy::{RuleTable, TableError};
 
-/// A table with its name and its summary.
-pub(super) struct FrontierTable {
-    pub(super) name: &'static str,
-    pub(super) summary: &'static str,
-    pub(super) table: fn() -> Result<RuleTable, TableError>,
-}
-
-pub(super) const LEAST_DELAY: FrontierTable = FrontierTable {
+pub(super) const LEAST_DELAY: TrainedTable = TrainedTable {
     name: "least-delay",
     summary: "Links whose capacity varies: least delay, for example for calls; follows rate and RTT",
     table: || table(least_delay::NODES),
 };
 
-pub(super) const BALANCED: FrontierTable = FrontierTable {
+pub(super) const BALANCED: TrainedTable = TrainedTable {
     name: "balanced",
     summary: "Links whose capacity varies: throughput and delay near those of ABC with its router; follows rate and RTT",
     table: || table(balanced::NODES),
 };
 
-pub(super) const MORE_THROUGHPUT: FrontierTable = FrontierTable {
+pub(super) const MORE_THROUGHPUT: TrainedTable = TrainedTable {
     name: "more-throughput",
     summary: "Links whose capacity varies: more throughput than `balanced`; follows rate and RTT",
     table: || table(more_throughput::NODES),
 };
 
-pub(super) const MOST_THROUGHPUT: FrontierTable = FrontierTable {
+pub(super) const MOST_THROUGHPUT: TrainedTable = TrainedTable {
     name: "most-throughput",
     summary: "Links whose capacity varies: nearly the whole capacity, for example for downloads; follows rate and RTT",
     table: || table(most_throughput::NODES),
 };
 
-pub(super) const FULL_LINK: FrontierTable = FrontierTable {
+pub(super) const FULL_LINK: TrainedTable = TrainedTable {
     name: "full-link",
     summary: "Links whose capacity varies: the whole capacity, with queues of half a second; follows rate and RTT",
     table: || table(full_link::NODES),

@@ -1,11 +1,11 @@
 //! `paceline.reproduce`: the papers' claims, measured with Paceline.
 
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use paceline_reproduce::{
-    Claim, FindClaimError, ListedClaim, Progress, RUNS, Recordings, ReproduceFields, Reproduction,
-    Setting, Store, Tables, markdown, page, reproduce,
+    BUILT_IN, Claim, FindClaimError, ListedClaim, Progress, RUNS, Recordings, ReproduceFields,
+    Reproduction, Setting, Store, Tables, markdown, page, reproduce,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -99,7 +99,9 @@ pub(crate) fn measure_claims(
 ) -> PyResult<PyReproduction> {
     let chosen = find_claims(&ids)?;
     for (name, folder) in [("traces", &traces), ("tables", &tables), ("trained", &trained)] {
-        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+        let is_built_in = |folder: &Path| name == "trained" && folder == Path::new(BUILT_IN);
+        let named = folder.as_deref().filter(|folder| !is_built_in(folder));
+        if let Some(folder) = named.filter(|folder| !folder.is_dir()) {
             return Err(argument_error(name, format!("{}: not a folder", folder.display())));
         }
     }

@@ -61,6 +61,6 @@ pub use request::{FindClaimError, ListedClaim, find_claims};
 pub use run::{RUNS, Reproduction, reproduce};
 pub use scenarios::{WrittenScenarios, write_scenarios};
 pub use setting::{Cellular, Recordings, Setting};
-pub use tables::{Tables, table_in};
+pub use tables::{BUILT_IN, Tables, table_in};
 pub use trial::Trial;
 pub use verdict::{Limits, Verdict};

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use paceline_remy::studies::{TrainedTable, trained_for};
+use paceline_remy::studies::{TrainedTable, built_in_for, trained_for};
+
+/// What stands in place of a folder of `paceline remy studies` for the built-in tables alone.
+pub const BUILT_IN: &str = "built-in";
 
 /// Folders of tables of rules.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +19,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Returns the tables in these folders: that of published tables, and that of `paceline remy studies`.
+    /// Returns the tables in these folders: that of published tables, and that of `paceline remy studies`,
+    /// or [`BUILT_IN`].
     pub const fn new(published: Option<PathBuf>, trained: Option<PathBuf>) -> Tables {
         Tables { published, trained, trained_first: false }
     }
@@ -36,9 +40,11 @@ impl Tables {
     /// Returns where a claim finds the table that it expects in `file`.
     pub(crate) fn source(&self, file: &str) -> Option<Source> {
         let published = || self.published(file).map(Source::Published);
-        let trained = || Some(Source::Trained(trained_for(self.trained.as_deref()?, file)?));
+        let folder = self.trained.as_deref().filter(|folder| *folder != Path::new(BUILT_IN));
+        let trained = || Some(Source::Trained(trained_for(folder?, file)?));
         let output = || built_in(&TRAINED, file).map(Source::BuiltIn);
-        let stand_in = || built_in(&STAND_INS, file).map(Source::StandIn);
+        let general = || built_in(&STAND_INS, file).map(String::from);
+        let stand_in = || general().or_else(|| built_in_for(file)).map(Source::StandIn);
         match self.trained_first {
             true => trained().or_else(output).or_else(stand_in).or_else(published),
             false => published().or_else(trained).or_else(output).or_else(stand_in),
@@ -55,7 +61,7 @@ pub(crate) enum Source {
     /// A table of `paceline remy studies` for the same networks.
     Trained(TrainedTable),
     /// A built-in table for the same networks and the same objective.
-    StandIn(&'static str),
+    StandIn(String),
 }
 
 impl Source {
@@ -65,7 +71,8 @@ impl Source {
             Source::Published(path) | Source::Trained(TrainedTable { path, .. }) => {
                 format!("remy[file={}]", path.to_str()?)
             }
-            Source::BuiltIn(name) | Source::StandIn(name) => format!("remy[table={name}]"),
+            Source::BuiltIn(name) => format!("remy[table={name}]"),
+            Source::StandIn(name) => format!("remy[table={name}]"),
         })
     }
 
@@ -77,22 +84,18 @@ impl Source {
             // The claim asks for a training of this kind, not for a published table.
             Source::Trained(_) if built_in(&TRAINED, file).is_some() => None,
             Source::Trained(trained) => Some(trained.name),
-            Source::StandIn(name) => Some(name.to_string()),
+            Source::StandIn(name) => Some(name),
         }
     }
 }
 
-/// Files of published tables, and the built-in tables that replace missing ones: trained with
-/// Paceline for those networks and that objective.
-const STAND_INS: [(&str, &str); 8] = [
+/// Files of tables of 2013, and the built-in tables that replace missing ones: trained with Paceline for those networks
+/// and that objective. Tables of the studies replace the other files.
+const STAND_INS: [(&str, &str); 4] = [
     ("RemyCC-2013-delta0.1.dna", "general-delta0.1"),
     ("RemyCC-2013-delta1.dna", "general-delta1"),
     ("RemyCC-2013-delta10.dna", "general-delta10"),
     ("RemyCC-2013-datacenter.dna", "data-centre"),
-    ("fig9-diversity__delta-0.1.dna.5", "aims-throughput"),
-    ("fig9-diversity__delta-10.0.dna.5", "aims-delay"),
-    ("fig9-diversity__coexistencev2.dna.3.whiskertree1", "aims-together-throughput"),
-    ("fig9-diversity__coexistencev2.dna.3.whiskertree2", "aims-together-delay"),
 ];
 
 /// Tables that were never published, for which claims expect the output of `paceline remy train`:

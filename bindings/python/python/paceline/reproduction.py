@@ -94,8 +94,9 @@ def reproduce(
             recorded ones counts as reproduced.
         tables: The folder of published tables of rules for claims about Remy.
         trained: The folder of ``paceline remy studies``. Its tables are those trained here, and replace
-            missing published ones. Built-in tables replace some of those that it lacks. With ``tables``, claims
-            about Remy are measured a second time with these; the figures count in no verdict.
+            missing published ones. Built-in tables replace those that it lacks; ``"built-in"`` in place of a
+            folder takes these only. With ``tables``, claims about Remy are measured a second time with
+            these; the figures count in no verdict.
         runs: How often to run what the checks read, each time with other seeds and starts; without
             it 8, and 1 with ``quick``.
         causes: Also make the runs that only show why a claim fails. With ``ids`` they are made in any case.

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_reproduce::{
-    BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim, Live,
-    OverRuns, RUNS, Recordings, ReproduceFields, Reproduction, Setting, Store, Tables, Verdict,
-    WrittenScenarios, find_claims, keep, markdown, page, reproduce, write_scenarios,
+    BUILT_IN, BoundResult, CheckResult, Claim, ClaimResult, Costs, FindClaimError, ListedClaim,
+    Live, OverRuns, RUNS, Recordings, ReproduceFields, Reproduction, Setting, Store, Tables,
+    Verdict, WrittenScenarios, find_claims, keep, markdown, page, reproduce, write_scenarios,
 };
 use serde::Serialize;
 
@@ -49,8 +49,9 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     tables: Option<PathBuf>,
     /// The folder of `remy studies`: its tables are those trained here. Where it lacks one, a
-    /// built-in table for the same networks is. With `--tables`, claims about Remy are measured a
-    /// second time with these tables, whose figures count in no verdict
+    /// built-in table for the same networks is; `built-in` in place of a folder takes these only.
+    /// With `--tables`, claims about Remy are measured a second time with these tables, whose
+    /// figures count in no verdict
     #[arg(long, value_name = "DIR", help_heading = "Claims")]
     trained: Option<PathBuf>,
     /// Also measure claims of running systems, with programs in real time through the emulator, in
@@ -161,7 +162,8 @@ impl Reproduce {
         }
         args::folder("--traces", self.traces.as_deref(), "of recorded traces")?;
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
-        args::folder("--trained", self.trained.as_deref(), "of `paceline remy studies`")?;
+        let trained = self.trained.as_deref().filter(|folder| *folder != Path::new(BUILT_IN));
+        args::folder("--trained", trained, "of `paceline remy studies`, or `built-in`")?;
         let setting = Setting {
             quick: self.quick,
             traces: self.traces.clone().map(Recordings::Folder),

@@ -62,11 +62,14 @@ style: setup
 bench: build
 	$(PROGRAM) bench --instructions
 
-## Builds a Debian package and an OCI image in target/dist, with their checksums: docs/installing.md.
+## Builds a Debian package and an OCI image in target/dist, with their checksums: docs/installing.md. The program in them is
+## that of `make pgo` if it is faster.
 DIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
+dist: export PACELINE_PAGE = $(TARGET)/site/paceline.html
 dist: build
 	@mkdir -p $(DIST)
-	package=$$(packaging/deb.sh $(PROGRAM) $(DIST)) && echo $$package && \
+	program=$$(packaging/pgo.sh $(PROGRAM) $(PGO)) && \
+	package=$$(packaging/deb.sh $$program $(DIST)) && echo $$package && \
 	  { packaging/oci.sh $$package $(DIST) || echo 'no image was made; the package is whole' >&2; }
 	@packaging/checksums.sh $(DIST)
 
@@ -113,21 +116,12 @@ slurm: build
 transfer-long: build
 	tests/transfer-long.sh $(PROGRAM) $(or $(FILES),10000) $(or $(BYTES),2000000000)
 
-## Builds the program again, optimised by a profile of its own runs: target/pgo/paceline.
+## Builds the program again with a profile of its own runs, and prints the path of the faster of the two.
 ## docs/performance.md has the gain. Needs the toolchain's llvm-tools.
 PGO = $(abspath $(or $(CARGO_TARGET_DIR),target))/pgo
-HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-PROFDATA = $(shell rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata
-PGO_BUILD = $(CARGO) build --release --locked -p paceline-cli --target-dir $(PGO) --target $(HOST)
-pgo: setup
-	@test -x $(PROFDATA) || { echo 'first: rustup component add llvm-tools' >&2; exit 1; }
-	rm -rf $(PGO)/profiles
-	RUSTFLAGS='-Cprofile-generate=$(PGO)/profiles' $(PGO_BUILD)
-	$(PGO)/$(HOST)/release/paceline bench a b d f
-	$(PGO)/$(HOST)/release/paceline compare --trace lte-driving --schemes cubic,bbr,copa,abc,cubic+codel
-	$(PROFDATA) merge -o $(PGO)/profile $(PGO)/profiles
-	RUSTFLAGS='-Cprofile-use=$(PGO)/profile' $(PGO_BUILD)
-	cp $(PGO)/$(HOST)/release/paceline $(PGO)/paceline
+pgo: export PACELINE_PAGE = $(TARGET)/site/paceline.html
+pgo: build
+	packaging/pgo.sh $(PROGRAM) $(PGO)
 
 ## Compares the event digests of an unoptimised and an optimised build, on one and two threads.
 digests: setup

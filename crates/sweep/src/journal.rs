@@ -71,6 +71,13 @@ impl Journal {
         Ok((journal, done))
     }
 
+    /// Returns the digest of the sweep whose journal is at `path`; `None` if there is no journal.
+    pub(crate) fn sweep_of(path: &Path) -> Option<String> {
+        let mut line = String::new();
+        BufReader::new(File::open(path).ok()?).read_line(&mut line).ok()?;
+        serde_json::from_str::<Head>(&line).ok().map(|head| head.sweep)
+    }
+
     /// Adds a run's rows.
     pub(crate) fn add(&mut self, job: u64, rows: Rows) -> io::Result<()> {
         self.line(&Line { job, rows })

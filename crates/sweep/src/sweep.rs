@@ -35,6 +35,9 @@ pub enum SweepError {
     /// [`Progress::go_on`] has ended the sweep.
     #[error("stopped")]
     Stopped,
+    /// A file has runs of another sweep.
+    #[error("{}: has runs of another sweep; choose another folder, or remove the file", .0.display())]
+    Other(PathBuf),
     /// A file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -80,11 +83,11 @@ pub struct Swept {
 
 /// Makes the runs of a shard on all threads of the pool, and writes their table into `folder`: `part-1-of-4.parquet`.
 /// While it runs, `part-1-of-4.journal` has the finished runs; another call continues from there. A shard whose table is
-/// there is not made again.
+/// there is not made again, unless another version of the program made it.
 ///
 /// # Errors
-/// A combination of this shard is invalid: then nothing has run. Or a file cannot be written, or `progress` has ended the
-/// sweep.
+/// A combination of this shard is invalid, or the folder has runs of another sweep: then nothing has run. Or a file cannot be
+/// written, or `progress` has ended the sweep.
 pub fn sweep(
     grid: &Grid,
     shard: Shard,
@@ -101,11 +104,16 @@ pub fn sweep(
         version: env!("CARGO_PKG_VERSION").into(),
         shard: shard.to_string(),
     };
+    let path = folder.join(format!("{}.journal", shard.file_stem()));
+    for (path, sweep) in [(&file, sweep_of(&file)), (&path, Journal::sweep_of(&path))] {
+        if sweep.is_some_and(|sweep| sweep != head.sweep) {
+            return Err(SweepError::Other(path.clone()));
+        }
+    }
     if is_made(&file, &head) {
         progress.begin(runs, runs);
         return Ok(Swept { file, all, runs, found: runs });
     }
-    let path = folder.join(format!("{}.journal", shard.file_stem()));
     let io = |source| SweepError::Io { path: path.clone(), source };
     let (journal, mut done) = Journal::open(&path, &head).map_err(io)?;
     done.retain(|job, _| *job < all && shard.has(*job));
@@ -184,6 +192,12 @@ impl FirstJobs {
             FirstJobs::Listed(first) => first[combination as usize],
         }
     }
+}
+
+/// Returns the digest of the sweep whose table the file has; `None` if it is none.
+fn sweep_of(file: &Path) -> Option<String> {
+    let (_, facts) = crate::parquet_file::read_parquet(file).ok()?;
+    facts.into_iter().find(|(name, _)| name == SWEEP).map(|(_, sweep)| sweep)
 }
 
 /// Returns true if the file has the finished table of this shard.

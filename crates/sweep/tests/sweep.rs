@@ -153,3 +153,26 @@ fn a_swept_key_that_every_table_has_gets_a_column_of_its_own() {
     let Some(Values::Whole(swept)) = table.column("grid.seed") else { panic!("{names:?}") };
     assert!(swept.iter().all(|seed| matches!(seed, Some(7 | 8))));
 }
+
+#[test]
+fn runs_of_another_sweep_are_not_overwritten() {
+    let folder = Folder::new("other");
+    make(&grid(SWEEP), "1/1", &folder);
+    let before = std::fs::read(folder.0.join("part-1-of-1.parquet")).expect("a table");
+    let other = grid(&SWEEP.replace("runs = 2", "runs = 3"));
+    let attempt = || {
+        let shard: Shard = "1/1".parse().expect("a shard");
+        let swept = sweep(&other, shard, &folder.0, &paceline_remy::names(), &Count::default());
+        swept.expect_err("another sweep").to_string()
+    };
+    let message = attempt();
+    assert!(message.contains("part-1-of-1.parquet: has runs of another sweep"), "{message}");
+    let table = folder.0.join("part-1-of-1.parquet");
+    assert_eq!(std::fs::read(&table).expect("a table"), before);
+    // Nor are those of one that was stopped.
+    std::fs::remove_file(&table).expect("removed");
+    let journal = folder.0.join("part-1-of-1.journal");
+    let head = r#"{"sweep":"0123456789abcdef","version":"0.1.0","shard":"1/1"}"#;
+    std::fs::write(&journal, format!("{head}\n")).expect("a journal");
+    assert!(attempt().contains("part-1-of-1.journal: has runs of another sweep"));
+}

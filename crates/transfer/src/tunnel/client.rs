@@ -436,6 +436,8 @@ impl Client<'_> {
             let until = if count == BURST { Time::ZERO } else { due };
             let input = Some(device.as_fd());
             let found = wait(&mut self.clock, until, socket.as_fd(), input, &self.interrupts)?;
+            // Packets have come since the wait began.
+            let now = self.clock.now();
             if found.interrupted {
                 connection.close(0, "the client of the tunnel was stopped");
                 deadline = deadline.min(self.clock.now() + FAREWELL);

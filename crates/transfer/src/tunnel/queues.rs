@@ -163,7 +163,6 @@ impl FlowQueues {
         let length = packet.len() as u64;
         self.lengths.remove(&(flow.bytes, key));
         flow.bytes -= length;
-        flow.credit = flow.credit.saturating_sub(length);
         self.bytes -= length;
         self.packets -= 1;
         if flow.packets.is_empty() {
@@ -182,6 +181,8 @@ impl FlowQueues {
             let flow = self.flows.get_mut(&key)?;
             let head = flow.packets.front().map_or(0, |(_, packet)| packet.len() as u64);
             if head <= flow.credit {
+                // Only packets that are sent cost credit: a flow whose packets are dropped keeps its turns.
+                flow.credit -= head;
                 let (came, packet) = self.take(key)?;
                 self.sojourn = (self.sojourn * 7 + now.since(came)) / 8;
                 return Some(packet);

@@ -55,6 +55,23 @@ fn flows_share_bytes_and_not_packets() {
 }
 
 #[test]
+fn a_flow_whose_packets_are_dropped_keeps_its_turns() {
+    let mut queues = FlowQueues::new(1400);
+    let mut sent = [0; 3];
+    for mark in 0..2000 {
+        // The first flow offers twice what is sent, the second one as much as fits.
+        for _ in 0..2 {
+            queues.push(Time::ZERO, &packet(1, 1400, mark), 14_000);
+        }
+        queues.push(Time::ZERO, &packet(2, 1400, mark), 14_000);
+        let packet = queues.pop(Time::ZERO).expect("more wait");
+        sent[usize::from(seen(&packet).0)] += 1;
+        queues.recycle(packet);
+    }
+    assert!(sent[1] > 900 && sent[2] > 900, "{sent:?}");
+}
+
+#[test]
 fn what_is_too_much_is_dropped_from_the_head_of_the_longest() {
     let mut queues = FlowQueues::new(1400);
     queues.push(Time::ZERO, &packet(2, 100, 0), 10_000);

@@ -151,6 +151,7 @@ impl Account {
                 lost = if one_more { self.lose_first(LossTrigger::ReorderingThreshold) } else { 0 };
             }
         } else if prior > 0
+            && cumulative == self.cumulative
             && let Some(state) = &mut self.cumulative_only
             && state.on_duplicate(cumulative, self.next_segment)
         {

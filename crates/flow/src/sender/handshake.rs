@@ -30,8 +30,10 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Connector {
     state: State,
-    /// Number of SYNs sent for this connection.
+    /// Number of SYNs sent for this connection since the application asked for it.
     syns: u32,
+    /// True if a SYN was sent for this connection.
+    has_begun: bool,
     /// When the next SYN is sent; [`Time::NEVER`] except in `SynSent`.
     next_syn: Time,
     /// True if a SYN-ACK has arrived and is to be acknowledged.
@@ -56,6 +58,7 @@ impl Connector {
         Connector {
             state: State::Closed,
             syns: 0,
+            has_begun: false,
             next_syn: Time::NEVER,
             acks: false,
             counts: HandshakeCounts::default(),
@@ -76,11 +79,17 @@ impl Connector {
 
     /// Returns true if a SYN was sent for the present connection.
     pub(super) fn has_begun(&self) -> bool {
-        self.syns > 0
+        self.has_begun
     }
 
     /// Begins the next connection, which the application may not have asked for yet.
     pub(super) fn close(&mut self) {
+        self.wait();
+        self.has_begun = false;
+    }
+
+    /// Waits until the application asks for the connection again.
+    fn wait(&mut self) {
         (self.state, self.syns, self.next_syn) = (State::Closed, 0, Time::NEVER);
     }
 
@@ -88,6 +97,7 @@ impl Connector {
     fn on_syn(&mut self, now: Time) -> u32 {
         let number = self.syns;
         self.state = State::SynSent;
+        self.has_begun = true;
         self.next_syn = now + SYN_TIMEOUT * (1 << number);
         self.syns += 1;
         self.counts.syns += 1;
@@ -118,7 +128,7 @@ impl Sender {
         }
         if is_over || !is_on {
             // The application has closed the connection; it may ask for it again.
-            connector.close();
+            connector.wait();
             return false;
         }
         if connector.syns > SYN_RETRIES {

@@ -322,7 +322,9 @@ impl Source {
                 let length = self.draw(&time);
                 (self.phase, self.left) = (Phase::Unlimited, u64::MAX);
                 // At least a nanosecond, so that time goes on.
-                self.next = at + Span::from_secs_f64(length).max(Span::from_nanos(1));
+                let soon = Span::from_nanos(1);
+                self.next = at + Span::from_secs_f64(length).max(soon);
+                self.next = self.next.min(self.stop.max(at + soon));
                 return fresh;
             }
             (&Workload::OnOff { on: On::Bytes(bytes), fresh, .. }, _) => {

@@ -65,6 +65,21 @@ fn three_duplicates_tell_of_one_loss() {
     }
 }
 
+/// RFC 5681 §2: only an acknowledgement of the largest number so far is a duplicate. Those that were overtaken are not.
+#[test]
+fn acknowledgements_that_were_overtaken_tell_of_no_loss() {
+    let mut account = with_ten(NEWRENO);
+    assert_eq!(ack(&mut account, 100, 6), (6, 0, None, false));
+    for old in [2, 3, 4, 5] {
+        assert_eq!(ack(&mut account, 101, old), (0, 0, None, false));
+    }
+    assert_eq!(account.window(15_000, true), 15_000);
+    for _ in 0..2 {
+        assert_eq!(ack(&mut account, 102, 6).1, 0);
+    }
+    assert_eq!(ack(&mut account, 102, 6), (0, 1, Some(Congestion::Loss), true));
+}
+
 /// Returns an account that has lost segments 2 and 6 of ten, has retransmitted segment 2, and gets
 /// its acknowledgement.
 fn after_the_first_repair(

@@ -95,7 +95,7 @@ impl Controller for VivaceSender {
             Rule::Kernel => {
                 let cwnd = rate.bytes_in(self.rtt).saturating_mul(2).clamp(4 * mss, 1 << 40);
                 // Linux sends the bytes of a millisecond at once, at least two packets.
-                let burst = rate.bytes_in(Span::from_millis(1)).clamp(2 * mss, 1 << 16);
+                let burst = rate.bytes_in(Span::from_millis(1)).min(1 << 16).max(2 * mss);
                 (cwnd, burst as u32)
             }
             Rule::Nsdi2018 | Rule::Paper => (WIDE * mss, 0),

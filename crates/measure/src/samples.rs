@@ -13,7 +13,8 @@ const BATCH: usize = 1024;
 
 /// Spans of time, in microseconds, in bounded memory.
 ///
-/// The number of samples, their mean and the largest are always exact (to half a microsecond).
+/// The number of samples, their mean and the largest are always exact (to half a microsecond); samples above 71 minutes count
+/// as 71 minutes.
 /// Quantiles are exact for up to [`EXACT`] samples. With more, each sample is only counted in a
 /// bin that is less than a thousandth of its value wide, and a quantile is the middle of its bin,
 /// with an error below 0.05 %. Memory is 32 kB at first, and below 200 kB for any number of

@@ -155,7 +155,7 @@ impl Builder<'_> {
             BufferSize::Bdp(_) => choose::rtt(self.scenario, spec)?,
             _ => Span::ZERO,
         };
-        let limit = spec.buffer.resolve(rate, rtt);
+        let limit = spec.buffer.resolve_for(rate, rtt, self.scenario.mss);
         let choice = choose::queue(self.scenario, spec)?;
         let router = choose::router(self.scenario, spec, self.names.0)?;
         let port = |name: &str| self.port(name, (&choice, limit), &router);

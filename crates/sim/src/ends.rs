@@ -53,6 +53,10 @@ pub(crate) fn make_sender(
     (flow, route): (u32, u32),
 ) -> Result<Sender, BuildError> {
     let spec = one.spec;
+    if !halves.reliable && !spec.recovery.is_selective() {
+        let (flow, scheme) = (one.name.clone(), one.scheme.to_string());
+        return Err(BuildError::Recovery { flow, scheme });
+    }
     let config = SenderConfig::of(halves, setup(scenario, flow)).with(|config| {
         config.route = route;
         config.handshake = spec.handshake && halves.handshake;

@@ -20,6 +20,16 @@ pub enum BuildError {
         /// The missing signals.
         source: MissingSignals,
     },
+    /// A flow without selective acknowledgements has a scheme that sends nothing again.
+    #[error(
+        "flow `{flow}`: {scheme} sends no data again, so that recovery = \"newreno\" or \"reno\" does not suit it; leave recovery out"
+    )]
+    Recovery {
+        /// Name of the flow.
+        flow: String,
+        /// The scheme.
+        scheme: String,
+    },
     /// The ends of a transport cannot be built.
     #[error("flow `{flow}`: {problem}")]
     Transport {

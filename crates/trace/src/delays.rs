@@ -19,6 +19,8 @@ pub const STEP: Span = Span::from_millis(10);
 pub const MAX_VALUES: usize = 8_640_000;
 /// Largest delay, in milliseconds.
 const LARGEST_MS: f64 = 3_600_000.0;
+/// Latest time of a row, in milliseconds.
+const LATEST_MS: f64 = 24.0 * LARGEST_MS;
 
 /// A path's one-way delay over time, which changes in steps and repeats for ever.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +89,8 @@ impl Delays {
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Delays, TraceError> {
         let mut series = Vec::new();
         for (index, line) in lines(bytes).enumerate() {
-            let delay = milliseconds(name, line, 1.0).map_err(|error| error.at(index + 1))?;
+            let delay = milliseconds(name, line, (1.0, LARGEST_MS));
+            let delay = delay.map_err(|error| error.at(index + 1))?;
             series.push((STEP, delay));
             if series.len() > MAX_VALUES {
                 break;
@@ -113,9 +116,9 @@ impl Delays {
             }
             let mut halves = line.splitn(2, |&byte| byte == b',');
             let (time, delay) = (halves.next().unwrap_or_default(), halves.next());
-            let row = milliseconds(name, time, units.time).and_then(|time| {
+            let row = milliseconds(name, time, (units.time, LATEST_MS)).and_then(|time| {
                 let delay = delay.ok_or_else(|| wrong(name, line))?;
-                Ok((time, milliseconds(name, delay, units.second)?))
+                Ok((time, milliseconds(name, delay, (units.second, LARGEST_MS))?))
             });
             let (time, delay) = row.map_err(|error| error.at(index + 1))?;
             let late = match rows.last() {
@@ -235,11 +238,11 @@ fn wrong(name: &str, line: &[u8]) -> TraceError {
     TraceError::new(name, message, remedy)
 }
 
-/// A time whose unit is `factor` milliseconds.
-fn milliseconds(name: &str, text: &[u8], factor: f64) -> Result<Span, TraceError> {
+/// A time whose unit is `factor` milliseconds, at most `most` milliseconds.
+fn milliseconds(name: &str, text: &[u8], (factor, most): (f64, f64)) -> Result<Span, TraceError> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
     let ms = number.map(|number| number * factor);
-    let ms = ms.filter(|ms| (0.0..=LARGEST_MS * 24.0).contains(ms));
+    let ms = ms.filter(|ms| (0.0..=most).contains(ms));
     ms.map(|ms| Span::from_nanos((ms * 1e6 + 0.5) as u64)).ok_or_else(|| wrong(name, text))
 }
 

@@ -125,6 +125,16 @@ impl BufferSize {
         }
     }
 
+    /// Does [`BufferSize::resolve`] for packets of up to `largest` bytes: at least one of them fits if the limit depends on
+    /// the rate.
+    pub fn resolve_for(self, rate: Rate, rtt: Span, largest: u32) -> Limit {
+        let mut limit = self.resolve(rate, rtt);
+        if self.needs_rate() {
+            limit.bytes = limit.bytes.map(|bytes| bytes.max(u64::from(largest)));
+        }
+        limit
+    }
+
     /// Returns true if the limit depends on the rate of the link.
     pub fn needs_rate(self) -> bool {
         matches!(self, BufferSize::Time(_) | BufferSize::Bdp(_))

@@ -239,10 +239,10 @@ impl Interactive {
             BufferSize::Bdp(_) => choose::rtt(&self.scenario, spec)?,
             _ => Span::ZERO,
         };
-        let duration = self.scenario.duration;
+        let Scenario { duration, mss, .. } = self.scenario;
         let changed = self.world.change_link(stage, |link| {
             let rate = mean_rate(&spec.capacity, link.service(), duration);
-            link.set_limit(size.resolve(rate, rtt))
+            link.set_limit(size.resolve_for(rate, rtt, mss))
         });
         match changed {
             Some(true) => {

@@ -10,6 +10,7 @@ mod conservation;
 mod delay_based;
 mod delay_trace;
 mod ecn;
+mod edges;
 mod explicit;
 mod gateway;
 mod interactive;

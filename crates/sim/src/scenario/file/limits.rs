@@ -46,6 +46,12 @@ pub(super) fn workload(flow: &FlowSpec) -> Result<(), Excess> {
         let help = "stop is a time since the beginning of the run, as start is";
         return require(false, || "the flow stops before it starts".into(), help);
     }
+    let others = u64::from(flow.count.max(1) - 1);
+    let last_start = flow.start + flow.stagger * others;
+    if flow.stop.is_some_and(|stop| stop <= last_start + flow.stagger_stop * others) {
+        let help = "with count, each flow starts `stagger` later than the one before, and stops `stagger_stop` earlier";
+        return require(false, || "the last of these flows stops before it starts".into(), help);
+    }
     match &flow.workload {
         Workload::Bytes(0) => {
             require(false, || "bytes is zero".into(), "leave bytes out for a flow without end")

@@ -1,0 +1,66 @@
+//! Settings at the edges of what scenarios allow.
+
+use paceline_sim::scenario::{Scenario, parse};
+use paceline_sim::{Outcome, run};
+
+fn scenario(text: &str) -> Scenario {
+    parse("edge.toml", text, None).expect(text)
+}
+
+/// Runs a flow over a link of 12 Mbit/s.
+fn over_link(run_keys: &str, flow_keys: &str) -> Outcome {
+    let text =
+        format!("{run_keys}\n[[link]]\nname = \"l\"\nrate = \"12Mbps\"\n[[flow]]\n{flow_keys}\n");
+    run(&scenario(&text)).expect(flow_keys)
+}
+
+#[test]
+fn an_application_that_is_on_ends_at_its_stop() {
+    let flow = "scheme = \"cubic\"\nstop = \"2s\"\non_off = { on = \"1000s\", off = \"1s\", starts_off = false }";
+    let outcome = over_link("duration = \"30s\"", flow);
+    let mbit = outcome.flows[0].goodput_mbps * 30.0;
+    // Two seconds of the link, and what was in flight.
+    assert!((15.0..30.0).contains(&mbit), "{mbit} Mbit");
+}
+
+#[test]
+fn senders_that_send_nothing_again_have_no_recovery_of_tcp() {
+    for scheme in ["sprout-ewma", "gcc"] {
+        let text = format!(
+            "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"12Mbps\"\n[[flow]]\nscheme = \"{scheme}\"\nrecovery = \"newreno\"\n"
+        );
+        let error = run(&scenario(&text)).expect_err("no recovery").to_string();
+        assert!(error.contains(scheme) && error.contains("leave recovery out"), "{error}");
+    }
+}
+
+#[test]
+fn packets_of_any_size_pass_a_buffer_in_time_or_bdp() {
+    for buffer in ["1bdp", "1ms"] {
+        let text = format!(
+            "duration = \"5s\"\nmss = 9000\n[[link]]\nname = \"l\"\nrate = \"10Mbps\"\nbuffer = \"{buffer}\"\n\
+             [[flow]]\nscheme = \"cubic\"\nrtt = \"5ms\"\n"
+        );
+        let outcome = run(&scenario(&text)).expect("runs");
+        assert!(outcome.flows[0].goodput_mbps > 1.0, "{buffer}: {}", outcome.flows[0].goodput_mbps);
+    }
+}
+
+#[test]
+fn large_packets_are_no_mistake_of_a_scheme() {
+    for scheme in paceline_schemes::SCHEMES {
+        over_link("duration = \"3s\"\nmss = 60000", &format!("scheme = \"{}\"", scheme.name));
+    }
+}
+
+/// A connection that ends before its SYN-ACK has arrived is not mistaken for the next one, whose RTT would be counted from the
+/// old SYN.
+#[test]
+fn a_new_connection_has_no_sample_of_an_old_syn() {
+    let flow = "scheme = \"bbr\"\nrtt = \"1500ms\"\non_off = { on = \"4s\", off = \"30s\", starts_off = false }";
+    for seed in 1..=6 {
+        let outcome = over_link(&format!("duration = \"600s\"\nseed = {seed}"), flow);
+        let largest = outcome.flows[0].rtt_ms.max / 1e3;
+        assert!(largest < 10.0, "seed {seed}: {largest} s");
+    }
+}

@@ -102,7 +102,12 @@ pub fn eval(
     let rtt = network.rtt.as_millis_f64();
     let scores = over(&|sender| sender.utility(packets_per_ms, rtt, 1.0));
     let cpu_s: f64 = runs.iter().map(|run| run.cpu_s).sum();
-    let delays = over(&|sender| sender.delay_ms);
+    // A sender of which nothing arrived has no delay.
+    let delay = |run: &Measured| {
+        let arrived = || run.senders.iter().filter(|sender| !sender.other && sender.packets > 0.0);
+        arrived().next().map(|_| mean(arrived().map(|sender| sender.delay_ms)))
+    };
+    let delays: Vec<f64> = runs.iter().filter_map(delay).collect();
     let throughputs: Vec<f64> =
         over(&SenderFigures::throughput).into_iter().map(|rate| mbps * rate).collect();
     let range = |values: &[f64]| Distribution::of(values.iter().copied()).unwrap_or_default();

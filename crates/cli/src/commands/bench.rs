@@ -5,6 +5,7 @@ use std::process::Command;
 
 use clap::Args;
 use paceline_lab::bench::{BenchResult, BenchScenario, SCENARIOS};
+use paceline_remy::CpuClock;
 use paceline_requests::numbers::figure;
 use serde::{Deserialize, Serialize};
 
@@ -163,22 +164,14 @@ fn collected(log: &str) -> Result<f64, Error> {
 
 /// Runs one scenario in this process and prints its figures.
 fn child(scenario: &BenchScenario, times: u32) -> Result<(), Error> {
-    let before = cpu_seconds();
+    let clock = CpuClock::start();
     let result: BenchResult =
         scenario.run(times).map_err(|error| Error::Message(error.to_string()))?;
     output::print_json(&Child {
         delivered_packets: result.delivered_packets,
-        cpu_s: cpu_seconds() - before,
+        cpu_s: clock.seconds(),
         peak_rss_mb: peak_rss_mb(),
     })
-}
-
-/// Returns the processor time of this thread in seconds, from the scheduler's statistics; 0 if they
-/// are missing.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanos: u64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    nanos as f64 / 1e9
 }
 
 /// Returns the peak memory of this process in megabytes (10⁶ bytes); 0 if it is unknown.

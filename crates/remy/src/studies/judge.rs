@@ -205,7 +205,7 @@ pub fn judge(
         claims: study.claims.clone(),
         judged: study.judged.clone(),
         generations: study.generations,
-        cpu_s: tables.0.values().flatten().map(|one| one.state.spent.cpu_s).sum(),
+        cpu_s: tables.0.values().flatten().map(|one| one.state.spent.cpu_s).sum::<f64>() + 0.0,
         untrained: study
             .tables
             .iter()
@@ -253,7 +253,7 @@ struct Trained(BTreeMap<String, Vec<Begun>>);
 impl Trained {
     fn of(study: &Study, base: &Path) -> Result<Trained, JudgeError> {
         let read = |table: &super::StudyTable| {
-            let begun = begun(base, study, &table.name).map_err(JudgeError::File)?;
+            let begun = begun(base, study, table).map_err(JudgeError::File)?;
             Ok((table.name.clone(), begun))
         };
         Ok(Trained(study.tables.iter().map(read).collect::<Result<_, JudgeError>>()?))

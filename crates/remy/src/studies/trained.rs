@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Study;
 use super::StudyTable;
-use crate::train::TrainingState;
+use crate::train::{Plan, TrainingState};
 
 /// One training of a study.
 #[derive(Copy, Clone, Debug)]
@@ -69,9 +69,9 @@ pub(super) struct Begun {
 /// Returns the trainings of a table that have begun, in the order of their seeds.
 ///
 /// # Errors
-/// A state cannot be read: its file and the error.
-pub(super) fn begun(base: &Path, study: &Study, table: &str) -> Result<Vec<Begun>, String> {
-    let folder = folder_of(base, study, table);
+/// A state cannot be read, or its specification is not that of the study: its file and the error.
+pub(super) fn begun(base: &Path, study: &Study, table: &StudyTable) -> Result<Vec<Begun>, String> {
+    let folder = folder_of(base, study, &table.name);
     let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for entry in entries.flatten() {
@@ -81,6 +81,14 @@ pub(super) fn begun(base: &Path, study: &Study, table: &str) -> Result<Vec<Begun
         let (Some(seed), Ok(text)) = (seed, std::fs::read_to_string(&file)) else { continue };
         let (state, _) = TrainingState::read(&text)
             .map_err(|problem| format!("{}: {problem}", file.display()))?;
+        if !Plan::new(&table.specification, None, seed).says(&state.specification) {
+            return Err(format!(
+                "{}: trained with another specification than table {} of the study {} has; choose another folder",
+                file.display(),
+                table.name,
+                study.name
+            ));
+        }
         all.push(Begun { seed, folder: entry.path(), state });
     }
     all.sort_by_key(|begun| begun.seed);
@@ -101,7 +109,7 @@ pub struct TrainedTable {
 pub fn trained_for(base: &Path, published: &str) -> Option<TrainedTable> {
     let studies = Study::shipped().ok()?;
     places_of(&studies, published).find_map(|StandsIn { study, table, is_others }| {
-        let mut begun = begun(base, study, &table.name).ok()?;
+        let mut begun = begun(base, study, table).ok()?;
         let score = |one: &Begun| one.state.validation.unwrap_or(f64::NEG_INFINITY);
         begun.sort_by(|one, other| score(one).total_cmp(&score(other)));
         let chosen = begun.get(begun.len().saturating_sub(1) / 2)?;

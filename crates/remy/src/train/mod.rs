@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
 
     /// Returns true if another text is equivalent: comments, spaces, the order of keys and the
     /// notation of values may differ.
-    fn says(&self, other: &str) -> bool {
+    pub(crate) fn says(&self, other: &str) -> bool {
         if self.text == other {
             return true;
         }

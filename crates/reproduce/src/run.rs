@@ -178,7 +178,7 @@ pub fn reproduce(
         unkept,
         tasks: work.len(),
         runs: runs.max(1),
-        synthetic: limits.synthetic,
+        synthetic: limits.synthetic && claims.iter().any(|claim| claim.recording),
         quick: limits.quick,
         causes: setting.causes,
         costs,

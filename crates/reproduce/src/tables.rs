@@ -46,8 +46,9 @@ impl Tables {
         let general = || built_in(&STAND_INS, file).map(String::from);
         let stand_in = || general().or_else(|| built_in_for(file)).map(Source::StandIn);
         match self.trained_first {
-            true => trained().or_else(output).or_else(stand_in).or_else(published),
-            false => published().or_else(trained).or_else(output).or_else(stand_in),
+            true => trained().or_else(stand_in).or_else(output).or_else(published),
+            // Tables of `--trained` count in no verdict where the claim's own are there.
+            false => published().or_else(output).or_else(trained).or_else(stand_in),
         }
     }
 }
@@ -76,13 +77,10 @@ impl Source {
         })
     }
 
-    /// Returns the name of a table that stands in for the published table in `file`; `None` if this is the table that
-    /// the claim is about.
-    pub(crate) fn stand_in(self, file: &str) -> Option<String> {
+    /// Returns the name of a table that stands in for the one that a claim is about; `None` if it is that one.
+    pub(crate) fn stand_in(self) -> Option<String> {
         match self {
             Source::Published(_) | Source::BuiltIn(_) => None,
-            // The claim asks for a training of this kind, not for a published table.
-            Source::Trained(_) if built_in(&TRAINED, file).is_some() => None,
             Source::Trained(trained) => Some(trained.name),
             Source::StandIn(name) => Some(name),
         }

@@ -56,7 +56,7 @@ pub(super) fn note_missing(setting: &Setting, files: &[(&str, &str)], findings: 
     for (_, file) in files {
         match setting.tables.source(file) {
             Some(source) => {
-                let stand_in = source.stand_in(file).map(|name| ((*file).to_string(), name));
+                let stand_in = source.stand_in().map(|name| ((*file).to_string(), name));
                 findings.stand_ins.extend(stand_in);
             }
             None => findings.missing.push((*file).to_string()),

@@ -10,6 +10,7 @@ use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Assessment, Estimate, EvalRow, StarvedSender};
 use paceline_requests::evaluation::{EvaluationError, EvaluationNetwork, EvaluationRequest};
 use paceline_requests::numbers::{figure, range_as};
+use paceline_schemes::remy::RemyTables;
 use paceline_sim::runs::Spread;
 use serde::Serialize;
 
@@ -345,7 +346,8 @@ fn estimate(estimate: &Estimate, digits: usize) -> String {
 /// then have the same name.
 fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.collect();
-    let short = |name: &str| match name.contains('[') {
+    let built_in = RemyTables::builtin();
+    let short = |name: &str| match name.contains('[') || built_in.find(name).is_some() {
         true => name.to_string(),
         false => {
             let file = Path::new(name).file_name().unwrap_or_default();

@@ -75,6 +75,7 @@ impl SearchArgs {
         &self,
         mut one: impl FnMut(u64, &Path, Limits) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
+        self.check_folder()?;
         let end = end_after(self.duration);
         let each = |number: u32| {
             let seed = self.seed.wrapping_add(number.into());
@@ -91,6 +92,28 @@ impl SearchArgs {
             one(seed, &folder, Limits { end, cpu_hours })
         };
         (0..self.seeds).map(each).collect()
+    }
+
+    /// Returns an error if the folder has one search and several are asked for, or the other way round: the table of one
+    /// would replace that of the other.
+    fn check_folder(&self) -> Result<(), Error> {
+        let output = self.output.display();
+        let entries = std::fs::read_dir(&self.output).into_iter().flatten().flatten();
+        let has_several = entries
+            .filter(|entry| entry.path().join("state.json").is_file())
+            .any(|entry| entry.file_name().to_string_lossy().starts_with("seed-"));
+        if self.seeds > 1 && self.output.join("state.json").is_file() {
+            return Err(Error::Usage(format!(
+                "{output}: has one search; choose another folder for --seeds {}",
+                self.seeds
+            )));
+        }
+        if self.seeds == 1 && has_several {
+            return Err(Error::Usage(format!(
+                "{output}: has searches of several seeds; continue them with --seeds, or choose another folder"
+            )));
+        }
+        Ok(())
     }
 
     /// Returns how the steps of the search with this seed are shown.

@@ -226,8 +226,8 @@ fn counts(claims: &[ClaimResult]) -> String {
          | hold only as stated | {stated} | with what was changed later, a check does not hold |\n\
          | hold only with later changes | {changed} | as stated, a check does not hold |\n\
          | hold in part | {part} | some of the claim's checks hold, others do not |\n\
-         | do not hold | {none} | none of the claim's checks holds |\n\
-         | not comparable | {apart} | another recording or program stands in for the paper's, or the claim was not measured |",
+         | do not hold | {none} | with later changes, none of the claim's checks holds |\n\
+         | not comparable | {apart} | something stands in for a recording or program of the paper, or the claim was not measured |",
         both = firm + fragile,
         all = claims.len(),
     )
@@ -398,8 +398,8 @@ fn unknown(claims: &[ClaimResult], ids: Ids) -> String {
     match rows.is_empty() {
         true => String::new(),
         false => format!(
-            "We do not know why these claims, or a part of them, do not come out. Each other claim that does not hold has a cause in \
-             the whole document,\nand runs that show it.\n\n| claim | statement | checks that hold |\n| --- | --- | --- |\n{}",
+            "We do not know why these claims, or a part of them, do not come out. Of each other claim that does not hold the whole document \
+             says\nwhat we know, and which runs show it.\n\n| claim | statement | checks that hold |\n| --- | --- | --- |\n{}",
             rows.concat().trim_end()
         ),
     }

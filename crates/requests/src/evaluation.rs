@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use paceline_cc::spec::nearest;
 use paceline_cc::{ArgumentError, Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
-use paceline_remy::{Assessment, EvalRow, Network};
+use paceline_remy::{Assessment, EvalRow, FileError, Network, Problem};
 use paceline_schemes::SCHEMES;
 use paceline_schemes::remy::{RemyParams, RuleTable};
 use paceline_sim::flow::{Amount, On};
@@ -269,11 +270,23 @@ pub fn find_table(name: &str) -> Result<(Arc<RuleTable>, String), ArgumentError>
     }
     match paceline_remy::load(name) {
         Ok(loaded) => Ok((Arc::new(loaded.table), loaded.about)),
-        Err(error) => {
-            let known: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
-            let known = known.join(", ");
-            let problem = format!("{error}; a built-in table would be one of {known}");
-            Err(ArgumentError::new("table", problem))
+        Err(error) => Err(ArgumentError::new("table", no_table(name, &error))),
+    }
+}
+
+/// Returns the error of a name that is neither a table's file nor a built-in table. Files that are there get no list of
+/// built-in tables.
+pub fn no_table(name: &str, error: &FileError) -> String {
+    let is_missing = matches!(&error.problem, Problem::Io(problem) if problem.kind() == std::io::ErrorKind::NotFound);
+    if !is_missing {
+        return error.to_string();
+    }
+    let tables = paceline_remy::tables();
+    let known: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
+    match nearest(name, known.iter().copied()) {
+        Some(near) => {
+            format!("{error}, and no built-in table has this name (did you mean `{near}`?)")
         }
+        None => format!("{error}; a built-in table would be one of {}", known.join(", ")),
     }
 }

@@ -210,7 +210,8 @@ impl List {
         for name in paceline_trace::names() {
             let Some(target) = paceline_trace::target(name) else { continue };
             let length = paceline_trace::default_length(name).unwrap_or(Span::ZERO).as_secs_f64();
-            let mean = target.stats.mean_mbps;
+            let mean = paceline_trace::load(name).map(|trace| trace.mean_mbps());
+            let mean = mean.map_err(|error| Error::Message(error.to_string()))?;
             let source = target.source.to_string();
             listing.push(json!({
                 "trace": name, "length_s": length, "mean_mbps": mean, "target_source": source,

@@ -168,11 +168,7 @@ fn built_in_tables_are_listed_and_exported() {
     let seen = paceline(&["remy", "export", "cellular-marks", "-o", &dna]);
     assert!(seen.code == 2 && seen.err.contains("cellular-marks: "), "{}", seen.err);
     let seen = paceline(&["remy", "export", "general-delta", "-o", &dna]);
-    assert!(
-        seen.code == 2 && seen.err.contains("a built-in table would be one of"),
-        "{}",
-        seen.err
-    );
+    assert!(seen.code == 2 && seen.err.contains("did you mean `general-delta"), "{}", seen.err);
 }
 
 #[test]

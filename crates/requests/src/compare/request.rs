@@ -236,9 +236,12 @@ impl CompareRequest {
             true => " Each of these settings is compared on its own.",
             false => "",
         };
-        let several = match runs {
-            0 | 1 => String::new(),
-            runs => format!(
+        let is_recorded = self.delay_trace.is_some()
+            || self.links.iter().any(|(_, capacity)| !matches!(capacity, Capacity::Constant(_)));
+        let several = match (runs, is_recorded) {
+            (0 | 1, _) => String::new(),
+            (runs, false) => format!(" It ran {runs} times, with other seeds."),
+            (runs, true) => format!(
                 " It ran {runs} times, with other seeds and other places of the recording at which the flows \
                  began."
             ),

@@ -32,7 +32,7 @@ impl Pool {
             if jobs.is_empty() {
                 for wide in still_wide {
                     output::note(&format!(
-                        "{} on {}: stopped at {} runs, and the interval of the median is still wider than {}%",
+                        "{} on {}: stopped at {} runs; half the 95 % interval of used % or of delay p95 is still more than {}% of the median",
                         wide.scheme,
                         wide.trace,
                         wide.runs,

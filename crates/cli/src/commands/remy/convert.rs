@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_remy::{Dna, TableFile};
+use paceline_requests::evaluation::no_table;
 use paceline_schemes::remy::RuleTable;
 
 use crate::output::{self, Error};
@@ -37,7 +38,8 @@ pub(crate) struct Export {
 }
 
 fn load(path: &Path) -> Result<TableFile, Error> {
-    paceline_remy::load(path).map_err(|error| Error::Usage(super::no_table(&error)))
+    paceline_remy::load(path)
+        .map_err(|error| Error::Usage(no_table(&path.to_string_lossy(), &error)))
 }
 
 impl Import {

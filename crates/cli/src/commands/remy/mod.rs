@@ -15,7 +15,6 @@ mod tune;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use paceline_remy::FileError;
 use paceline_requests::evaluation::find_table;
 use paceline_schemes::remy::{RemyParams, RuleTable, halves};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
@@ -77,11 +76,6 @@ fn table(name: &str) -> Result<Arc<RuleTable>, Error> {
 /// Returns true if a built-in table has this name.
 fn is_built_in(name: &str) -> bool {
     paceline_remy::tables().find(name).is_some()
-}
-
-/// Returns an error text for a name that is neither a table's file nor a built-in table.
-fn no_table(error: &FileError) -> String {
-    format!("{error}; a built-in table would be one of {}", built_in_names())
 }
 
 fn built_in_names() -> String {

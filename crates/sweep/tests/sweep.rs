@@ -156,7 +156,7 @@ fn a_swept_key_that_every_table_has_gets_a_column_of_its_own() {
 
 #[test]
 fn runs_of_another_sweep_are_not_overwritten() {
-    let folder = Folder::new("other");
+    let folder = Folder::new("overwritten");
     make(&grid(SWEEP), "1/1", &folder);
     let before = std::fs::read(folder.0.join("part-1-of-1.parquet")).expect("a table");
     let other = grid(&SWEEP.replace("runs = 2", "runs = 3"));

@@ -121,8 +121,6 @@ impl Model {
     fn remove(&mut self, of: u16) -> (u16, u32, u64) {
         let at = self.packets.iter().position(|(flow, ..)| *flow == of).expect("it waits");
         let packet = self.packets.remove(at);
-        let turn = self.turns.iter_mut().find(|(flow, _)| *flow == of).expect("it has a turn");
-        turn.1 = turn.1.saturating_sub(packet.2);
         if self.bytes(Some(of)) == 0 {
             self.turns.retain(|(flow, _)| *flow != of);
         }
@@ -148,6 +146,7 @@ impl Model {
             let (flow, credit) = *self.turns.first()?;
             let head = self.packets.iter().find(|(of, ..)| *of == flow)?.2;
             if head <= credit {
+                self.turns[0].1 -= head;
                 return Some(self.remove(flow));
             }
             let turn = self.turns.remove(0);

@@ -122,8 +122,7 @@ pub fn trained_for(base: &Path, published: &str) -> Option<TrainedTable> {
 /// Returns the name of the built-in table that a shipped study has trained in place of a published one, such as `rtt/150`.
 pub fn built_in_for(published: &str) -> Option<String> {
     let studies = Study::shipped().ok()?;
-    let built_in = places_of(&studies, published).next().map(|place| place.built_in());
-    built_in
+    places_of(&studies, published).next().map(|place| place.built_in())
 }
 
 /// A table of a study that stands in for a published one.

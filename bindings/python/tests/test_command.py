@@ -168,9 +168,11 @@ def test_a_sweep_takes_classes_from_the_folder_of_its_scenario(run, tmp_path):
     assert json.loads(done.stdout)["all_runs"] == 2
     table = pyarrow.parquet.read_table(tmp_path / "out" / "part-1-of-1.parquet").to_pydict()
     assert set(table["flow.*.scheme"]) == {"./own.py:Forty", "cubic"} and "forty" in table["scheme"]
-    # Another source is another sweep: its finished table is not taken for this one.
+    # Another source is another sweep: it does not overwrite this one's table, and finds none of its runs.
     (folder / "own.py").write_text(FILE.replace("40 *", "20 *"))
-    again = json.loads(run("sweep", "below/grid.toml", "-o", "out", "--json").stdout)
+    refused = run("sweep", "below/grid.toml", "-o", "out", "--json")
+    assert refused.returncode != 0 and "has runs of another sweep" in refused.stderr
+    again = json.loads(run("sweep", "below/grid.toml", "-o", "again", "--json").stdout)
     assert again["found_runs"] == 0
     (folder / "grid.toml").write_text(grid.format("./own.py:Broken"))
     failed = run("sweep", "below/grid.toml", "-o", "new", "--json")

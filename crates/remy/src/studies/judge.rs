@@ -205,6 +205,7 @@ pub fn judge(
         claims: study.claims.clone(),
         judged: study.judged.clone(),
         generations: study.generations,
+        // The sum of no numbers is -0.0.
         cpu_s: tables.0.values().flatten().map(|one| one.state.spent.cpu_s).sum::<f64>() + 0.0,
         untrained: study
             .tables

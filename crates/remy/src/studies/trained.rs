@@ -105,7 +105,8 @@ pub struct TrainedTable {
 }
 
 /// Returns the table that a shipped study has trained in place of a published one: that of the seed with the median validation
-/// score; trainings whose score is not known yet count as the lowest. `None` if there is none below `base`.
+/// score; trainings whose score is not known yet count as the lowest. `None` if there is none below `base`, or if a state cannot be
+/// read or has another specification.
 pub fn trained_for(base: &Path, published: &str) -> Option<TrainedTable> {
     let studies = Study::shipped().ok()?;
     places_of(&studies, published).find_map(|StandsIn { study, table, is_others }| {

@@ -59,7 +59,7 @@ fn a_flow_whose_packets_are_dropped_keeps_its_turns() {
     let mut queues = FlowQueues::new(1400);
     let mut sent = [0; 3];
     for mark in 0..2000 {
-        // The first flow offers twice what is sent, the second one as much as fits.
+        // For each packet that is sent, flow 1 hands in two and flow 2 one.
         for _ in 0..2 {
             queues.push(Time::ZERO, &packet(1, 1400, mark), 14_000);
         }

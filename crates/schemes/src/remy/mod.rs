@@ -44,8 +44,10 @@
 //! *As published*: a timeout has no effect, so that a sender whose whole window was lost waits for
 //! its next connection. An acknowledgement for a packet of an earlier connection applies the
 //! present rule once more, although it does not change the memory. Lost packets are not
-//! retransmitted. Without `as_published`, such acknowledgements are ignored, and after a timeout
-//! all outstanding packets count as lost.
+//! retransmitted. Without `as_published`, such acknowledgements are ignored; after a timeout all
+//! outstanding packets count as lost, and one packet is sent until an acknowledgement comes, as in
+//! Linux (`tcp_enter_loss`). Sending the whole window at each timeout of an outage would fill the
+//! buffer with copies.
 //!
 //! *Resolution*: published tables divide the ratio of RTTs at 1.0000000000012754, that is, into
 //! those with a queue and those without. The published simulator has times in 64-bit floating

@@ -43,6 +43,8 @@ pub struct RemySender {
     /// One more than the newest number sent, and than the newest number acknowledged; `None` before
     /// the first packet.
     numbers: Option<PacketCounts>,
+    /// True from a timeout until an acknowledgement comes.
+    silent: bool,
     /// The driver's count of bytes in flight, and the window in terms of this count.
     in_flight: u64,
     cwnd: u64,
@@ -81,6 +83,7 @@ impl RemySender {
             rule: usize::MAX,
             gap: Span::ZERO,
             numbers: None,
+            silent: false,
             in_flight: 0,
             cwnd: 0,
         };
@@ -149,10 +152,12 @@ impl RemySender {
     }
 
     /// Returns the number of packets that may be sent now: at least one while none is outstanding,
-    /// so that a window of zero does not stop the connection for good.
+    /// so that a window of zero does not stop the connection for good. Between a timeout and the next
+    /// acknowledgement the window is one packet, as in Linux.
     #[inline]
     fn allowance(&self) -> u64 {
-        u64::from(self.window.max(1)).saturating_sub(self.outstanding())
+        let window = if self.silent { 1 } else { self.window.max(1) };
+        u64::from(window).saturating_sub(self.outstanding())
     }
 
     /// Updates the memory with the newly acknowledged packets.
@@ -199,6 +204,11 @@ impl Controller for RemySender {
         {
             // The outstanding packets count as lost.
             numbers.acked = numbers.sent;
+        }
+        if feedback.acked_packets > 0 {
+            self.silent = false;
+        } else if timeout {
+            self.silent = !self.as_published;
         }
         self.remember(feedback);
         if feedback.in_flight == 0

@@ -17,7 +17,7 @@ use super::received::ReceivedBytes;
 use super::throughput::Throughput;
 use super::timed_out::TimedOut;
 use super::{GccParams, LossRule, ThroughputRule};
-use crate::parts::Reports;
+use crate::parts::{DeadlockTimer, Reports};
 
 /// How far ahead of the target the application may be before it is paced at the target.
 const AHEAD: Span = Span::from_millis(250);
@@ -69,6 +69,10 @@ pub struct GccSender {
     target: f64,
     /// Bytes sent that no acknowledgement tells of.
     in_flight: u64,
+    deadlock: DeadlockTimer,
+    /// The smallest window until the next acknowledgement, in bytes: a packet leaves each 500 ms even if the
+    /// window is full.
+    keep_alive: u64,
     /// When the last report came, and its time of propagation.
     reported: Option<Time>,
     propagation: Span,
@@ -107,6 +111,8 @@ impl GccSender {
             pushback: Pushback::new(params.cwnd_time),
             target: initial,
             in_flight: 0,
+            deadlock: DeadlockTimer::new(),
+            keep_alive: 0,
             reported: None,
             propagation: Span::ZERO,
             backed_off: None,
@@ -285,6 +291,7 @@ impl Controller for GccSender {
     }
 
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.deadlock.on_send(now, packet);
         let due = self.rate().bytes_per_sec() * now.since(self.ahead_at).as_secs_f64();
         self.ahead = (self.ahead - due).max(0.0) + f64::from(packet.size);
         self.ahead_at = now;
@@ -309,6 +316,8 @@ impl Controller for GccSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
+        self.deadlock.on_feedback(feedback);
+        self.keep_alive = 0;
         self.on_fates(feedback);
         self.on_report(feedback.now);
         if let LossControl::Draft(_) = &self.loss {
@@ -318,6 +327,9 @@ impl Controller for GccSender {
 
     fn on_timer(&mut self, now: Time) {
         self.on_report(now);
+        if self.deadlock.expire(now) {
+            self.keep_alive = self.deadlock.in_flight() + u64::from(self.mss);
+        }
     }
 
     fn plan(&self) -> Plan {
@@ -337,13 +349,13 @@ impl Controller for GccSender {
             }
         };
         let flight = pacing.bytes_in(self.srtt + SLACK).min(1 << 40);
-        let cwnd = flight.max(10 * u64::from(self.mss));
+        let cwnd = flight.max(10 * u64::from(self.mss)).max(self.keep_alive);
         let may_probe = self.probing.is_initial() || self.clusters.are_waiting();
         Plan::window(cwnd)
             .paced(pacing, burst)
             .padded(padding)
             .changing_on_send(self.params.probes && may_probe)
-            .timer(self.reports.due())
+            .timer(self.reports.due().min(self.deadlock.due()))
             .without_prr()
     }
 

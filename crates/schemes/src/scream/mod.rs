@@ -16,7 +16,9 @@
 //! of its own: it rises by up to 200 kbit/s a second, less near the rate at which congestion was met,
 //! and falls with losses, marks, and data that waits in the sender.
 //!
-//! If data has waited for 100 ms in the sender, the application is to leave out frames.
+//! If data has waited for 100 ms in the sender, the application is to leave out frames. After 500 ms without
+//! a packet sent, those in flight no longer count, so that a window whose last packets were lost does not stay full
+//! (the authors' program).
 //!
 //! # Signals it needs
 //! The fate of packets with receive times, of each packet; the number of packets marked with CE. Version 2

@@ -10,6 +10,7 @@ use super::rate_v2::RateV2;
 use super::window_v1::WindowV1;
 use super::window_v2::{Acked, WindowV2};
 use super::{EcnMode, ScreamParams, Version};
+use crate::parts::DeadlockTimer;
 
 /// Smallest pacing rate of version 1 in bits per second (`RATE_PACE_MIN`).
 const LEAST_PACING: f64 = 50_000.0;
@@ -39,6 +40,7 @@ pub struct ScreamSender {
     is_report: bool,
     /// True while the rate is halved so that the queue drains.
     drains: bool,
+    deadlock: DeadlockTimer,
 }
 
 impl ScreamSender {
@@ -67,6 +69,7 @@ impl ScreamSender {
             leaves_out: false,
             is_report: true,
             drains: false,
+            deadlock: DeadlockTimer::new(),
             params: params.clone(),
         }
     }
@@ -120,6 +123,7 @@ impl Controller for ScreamSender {
     }
 
     fn on_send(&mut self, now: Time, packet: &mut Outgoing) -> u64 {
+        self.deadlock.on_send(now, packet);
         self.sums.sent = self.sums.sent.saturating_add(packet.size.into());
         let frame = self.frames.on_send(now, packet);
         self.sums.made = self.frames.made();
@@ -132,6 +136,7 @@ impl Controller for ScreamSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let now = feedback.now;
+        self.deadlock.on_feedback(feedback);
         self.srtt = feedback.srtt;
         let arrived = |fate: &&Fate| !fate.lost && fate.received != Time::NEVER;
         if let Some(newest) = feedback.fates.iter().find(arrived) {
@@ -157,6 +162,12 @@ impl Controller for ScreamSender {
         self.note_queue(now);
     }
 
+    fn on_timer(&mut self, now: Time) {
+        if self.deadlock.expire(now) {
+            self.deadlock.give_up();
+        }
+    }
+
     fn plan(&self) -> Plan {
         let (window, pacing) = match &self.control {
             Control::V2 { window, rate } => {
@@ -176,9 +187,10 @@ impl Controller for ScreamSender {
             EcnMode::Off => Ecn::NotEct,
         };
         let least = 2 * u64::from(self.mss);
-        Plan::window((window as u64).clamp(least, 1 << 40))
+        Plan::window((window as u64).clamp(least, 1 << 40) + self.deadlock.given_up())
             .paced(Rate::from_bps((pacing as u64).max(1)), 0)
             .ecn(ecn)
+            .timer(self.deadlock.due())
             .without_prr()
     }
 

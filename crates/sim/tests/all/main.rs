@@ -20,6 +20,7 @@ mod many_flows;
 mod media;
 mod medium;
 mod open;
+mod outages;
 mod parameters;
 mod random;
 mod rate;

@@ -1,0 +1,56 @@
+//! Links without any capacity for half a second to four seconds. No scheme stands still once the link is back.
+
+use paceline_schemes::SCHEMES;
+use paceline_sim::run;
+use paceline_sim::scenario::{Record, parse};
+
+/// Seconds after an outage in which a flow may carry nothing: its timeout has doubled meanwhile.
+const PAUSE: usize = 2;
+
+/// Returns the goodput of a flow in each second. The link has 12 Mbit/s, and none from second 10 on for `outage` ms.
+fn per_second(scheme: &str, outage: u64, buffer: u32) -> Vec<f64> {
+    let back = 10_000 + outage;
+    let text = format!(
+        r#"
+        duration = "30s"
+        bin = "1s"
+        [[link]]
+        name = "link"
+        schedule = [
+          {{ at = "0s", rate = "12Mbps" }},
+          {{ at = "10s", rate = "0bps" }},
+          {{ at = "{back}ms", rate = "12Mbps" }},
+        ]
+        buffer = {buffer}
+        [[flow]]
+        scheme = "{scheme}"
+        rtt = "100ms"
+        "#
+    );
+    let mut scenario = parse("outage.toml", &text, None).expect("a scenario");
+    scenario.record = Record::Series(paceline_cc::Span::from_secs(1));
+    let outcome = run(&scenario).expect("a run");
+    outcome.flows[0].series.as_ref().expect("recorded").goodput_mbps.clone()
+}
+
+fn stands_still(scheme: &str, outage: u64, buffer: u32) -> Option<Vec<f64>> {
+    let seconds = per_second(scheme, outage, buffer);
+    let back = 10 + outage.div_ceil(1000) as usize + PAUSE;
+    seconds[back..].contains(&0.0).then_some(seconds)
+}
+
+/// `remy` sent its window again at each timeout; `gcc` and `scream` waited for a timer of 8 s. With a buffer of less than the
+/// window, other schemes do wait: the packets behind the outage are lost, and a probe is due two RTTs later,
+/// when the RTT is that of packets that waited for seconds, as in Linux.
+#[test]
+fn no_scheme_stands_still_after_an_outage() {
+    let own = ["gcc", "nada", "scream", "scream[variant=v1]", "remy", "remy[table=balanced]"];
+    let variants = ["remy[table=balanced]", "scream[variant=v1]"];
+    let names = SCHEMES.iter().map(|scheme| scheme.name).chain(variants);
+    let long = [(500, 250), (2000, 250), (4000, 250), (4000, 1000)];
+    let all = names.flat_map(|name| long.map(|(outage, buffer)| (name, outage, buffer)));
+    for (scheme, outage, buffer) in all.chain(own.map(|name| (name, 4000, 60))) {
+        let still = stands_still(scheme, outage, buffer);
+        assert_eq!(still, None, "{scheme}, {outage} ms, {buffer} packets");
+    }
+}

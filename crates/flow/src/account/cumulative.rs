@@ -1,8 +1,9 @@
 //! Loss recovery without selective acknowledgements: the receiver reports only the segment below
 //! which all have arrived.
 
-use paceline_cc::{Ack, Congestion, Feedback, Time};
+use paceline_cc::{Ack, Congestion, Feedback, Signals, Time};
 
+use super::acked::fate;
 use super::entry::Entry;
 use super::gaps::note_loss;
 use super::loss_recovery::{LossRecovery, RttSamples};
@@ -34,6 +35,9 @@ pub(super) struct Cumulative {
     /// Packets by which the window is inflated (RFC 5681), because each duplicate acknowledgement
     /// shows that a packet has left the network. Also limited transmit (RFC 3042).
     inflation: u32,
+    /// True from a fast retransmission's loss until its repair leaves, which does not wait for room in the window
+    /// (RFC 5681 §3.2, RFC 6582 §3.2).
+    repairs_at_once: bool,
     /// True after the first partial acknowledgement, which alone restarts the timer (RFC 6582's
     /// "impatient" variant).
     impatient: bool,
@@ -57,6 +61,7 @@ impl Cumulative {
             after_timeout: false,
             end: 0,
             inflation: 0,
+            repairs_at_once: false,
             impatient: false,
             timed: 0,
         }))
@@ -66,32 +71,41 @@ impl Cumulative {
     pub(super) fn begin(&mut self, segment: u64) {
         (self.duplicates, self.inflation, self.end) = (0, 0, 0);
         (self.fast, self.after_timeout, self.impatient) = (false, false, false);
+        self.repairs_at_once = false;
         self.timed = segment;
-    }
-
-    /// Returns by how many packets duplicate acknowledgements inflate the window.
-    pub(super) fn inflation(&self) -> u32 {
-        self.inflation
     }
 
     pub(super) fn is_after_timeout(&self) -> bool {
         self.after_timeout
     }
 
+    /// Returns true while losses are repaired.
+    pub(super) fn is_repairing(&self) -> bool {
+        self.fast || self.after_timeout
+    }
+
+    /// Notes that a repair leaves.
+    pub(super) fn on_repair(&mut self) {
+        self.repairs_at_once = false;
+    }
+
     /// Notes that the retransmission timer expired when `next_segment` was next.
     pub(super) fn on_timeout(&mut self, next_segment: u64) {
         (self.duplicates, self.inflation) = (0, 0);
-        (self.fast, self.after_timeout) = (false, true);
+        (self.fast, self.after_timeout, self.repairs_at_once) = (false, true, false);
         (self.end, self.timed) = (next_segment, next_segment);
     }
 
     /// Takes a duplicate acknowledgement in. Returns true if it reveals a loss.
     fn on_duplicate(&mut self, cumulative: u64, next_segment: u64) -> bool {
         self.duplicates += 1;
-        if self.duplicates < DUPLICATES {
+        if self.fast {
+            // RFC 6582 §3.2, step 2: also those after a partial acknowledgement.
+            self.inflation += 1;
+        } else if self.duplicates < DUPLICATES {
             self.inflation = self.duplicates;
         } else if self.duplicates > DUPLICATES {
-            self.inflation += u32::from(self.fast);
+            // A loss of the last episode was revealed: this is none.
         } else if self.end == 0 || cumulative > self.end {
             (self.fast, self.after_timeout, self.impatient) = (true, false, false);
             (self.end, self.inflation) = (next_segment, DUPLICATES);
@@ -159,8 +173,7 @@ impl Account {
             congestion = Some(Congestion::Loss);
             self.timers.restart(now, self.ledger.next());
         }
-        let in_recovery =
-            self.cumulative_only.as_ref().is_some_and(|state| state.fast || state.after_timeout);
+        let in_recovery = self.cumulative_only.as_ref().is_some_and(|state| state.is_repairing());
         let mut feedback = self.feedback(now, prior);
         (feedback.acked, feedback.acked_packets) = (acked, segments);
         (feedback.lost, feedback.lost_packets) = (lost, u32::from(lost > 0));
@@ -179,9 +192,20 @@ impl Account {
         let (mut bytes, mut counted, mut newest) = (0, self.cumulative, None);
         let timed = self.cumulative_only.as_ref().map_or(u64::MAX, |state| state.timed);
         let (mut first, mut repeated) = (None, false);
-        let Account { ledger, rates, .. } = self;
-        ledger.on_segments_below(cumulative, |entry, detail| {
+        let Account { ledger, rates, repairs, fates, config, .. } = self;
+        let mut fates = config.signals.contains(Signals::FATES).then_some(fates);
+        ledger.on_segments_below(cumulative, |number, entry, detail| {
             newest = Some(entry.sent);
+            // Of a segment that was sent twice, the packet in flight counts as the one that arrived. A lost one
+            // whose repair has not left has arrived after all.
+            let late = !entry.is_in_flight();
+            let is_queued =
+                || repairs.binary_search_by_key(&entry.segment, |repair| repair.segment);
+            if let Some(fates) = &mut fates
+                && (!late || is_queued().is_ok())
+            {
+                fates.push(fate(number, entry, detail, false).with(|fate| fate.late = late));
+            }
             if entry.segment == timed {
                 repeated |= first.is_some();
                 first = first.or(Some(entry.sent));
@@ -215,14 +239,35 @@ impl Account {
     /// Declares the first missing segment lost, if it is in flight, and returns its bytes; else
     /// returns zero.
     fn lose_first(&mut self, trigger: LossTrigger) -> u64 {
-        let Account { ledger, repairs, config, cumulative, loss_log, stats, .. } = self;
+        let Account { ledger, repairs, fates, config, cumulative, loss_log, stats, .. } = self;
         let mut bytes = 0;
-        ledger.lose_segment(*cumulative, |number, entry: &Entry| {
+        ledger.lose_segment(*cumulative, |number, entry: &Entry, detail| {
             bytes = u64::from(entry.size);
             stats.lost += 1;
             loss_log.note(number, entry, trigger);
             note_loss(config, *cumulative, None, repairs, number, entry);
+            if config.signals.contains(Signals::FATES) {
+                fates.push(fate(number, entry, detail, true));
+            }
         });
+        if let Some(state) = &mut self.cumulative_only {
+            state.repairs_at_once = bytes > 0;
+        }
         bytes
+    }
+
+    /// Returns true if `bytes` in flight fit into `window` plus its inflation by duplicates, or if a repair does not
+    /// wait for room.
+    #[cold]
+    pub(super) fn fits_without_sack(&self, window: u64, bytes: u64) -> bool {
+        let at_once = self.cumulative_only.as_ref().is_some_and(|state| state.repairs_at_once);
+        at_once || bytes <= window.saturating_add(self.inflation())
+    }
+
+    /// Returns the bytes by which duplicate acknowledgements inflate the window; 0 with SACK.
+    #[cold]
+    pub(super) fn inflation(&self) -> u64 {
+        let packets = self.cumulative_only.as_ref().map_or(0, |state| state.inflation);
+        u64::from(packets) * u64::from(self.config.mss)
     }
 }

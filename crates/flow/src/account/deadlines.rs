@@ -99,7 +99,9 @@ impl Account {
             }
             Some(state) => state.on_timeout(self.next_segment),
         }
+        let without_sack = self.cumulative_only.is_some();
         let mut feedback = self.feedback(now, prior);
+        feedback.in_recovery |= without_sack;
         feedback.lost = prior;
         feedback.lost_packets = losses.packets;
         feedback.congestion = Some(Congestion::Timeout);

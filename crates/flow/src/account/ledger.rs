@@ -250,16 +250,16 @@ impl Ledger {
     pub(crate) fn on_segments_below(
         &mut self,
         end: u64,
-        mut each: impl FnMut(&Entry, Option<&Detail>),
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
-        let mut at = self.front;
+        // A lost packet may have been sent again, with a later number.
+        let (mut at, repeats) = (self.front, self.remembered > 0);
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
             if self.entry(number).segment < end {
-                self.resolve(number, &mut |_, entry: &Entry, detail| each(entry, detail));
+                self.resolve(number, &mut each);
                 self.note_resolved(number);
-            } else if self.remembered == 0 {
-                // No packet is lost or was retransmitted: later numbers carry later segments.
+            } else if !repeats {
                 break;
             }
         }
@@ -268,12 +268,16 @@ impl Ledger {
 
     /// Declares the transmission of `segment` that is in flight lost, if there is one, and calls
     /// `each` for it.
-    pub(crate) fn lose_segment(&mut self, segment: u64, mut each: impl FnMut(u64, &Entry)) {
+    pub(crate) fn lose_segment(
+        &mut self,
+        segment: u64,
+        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
+    ) {
         let mut at = self.front;
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             let entry = self.entry(number);
             if entry.segment == segment && entry.is_in_flight() {
-                return self.lose(number, &mut |number, entry: &Entry, _| each(number, entry));
+                return self.lose(number, &mut each);
             }
             at = number + 1;
         }

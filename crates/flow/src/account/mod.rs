@@ -216,6 +216,9 @@ impl Account {
     pub fn take_repair(&mut self) -> Option<Repair> {
         let at = self.undone.next_repair(&self.repairs)?;
         self.undone.on_repair();
+        if let Some(state) = &mut self.cumulative_only {
+            state.on_repair();
+        }
         if at == 0 { self.repairs.pop_front() } else { self.repairs.remove(at) }
     }
     /// Returns one more than the largest segment that was declared lost, or, where the receiver asks for lost packets,
@@ -266,17 +269,11 @@ impl Account {
         }
     }
 
-    /// Returns true if `bytes` in flight fit into `window` plus its inflation by duplicates.
+    /// Returns true if `bytes` in flight fit into `window` plus its inflation by duplicates, or a fast
+    /// retransmission is to leave whether there is room or not.
     #[inline(always)]
     pub(crate) fn fits_inflated(&self, window: u64, bytes: u64) -> bool {
-        self.cumulative_only.is_some() && bytes <= window.saturating_add(self.inflation())
-    }
-
-    /// Returns the bytes by which duplicate acknowledgements inflate the window; 0 with SACK.
-    #[cold]
-    fn inflation(&self) -> u64 {
-        let packets = self.cumulative_only.as_ref().map_or(0, |state| state.inflation());
-        u64::from(packets) * u64::from(self.config.mss)
+        self.cumulative_only.is_some() && self.fits_without_sack(window, bytes)
     }
 
     /// Returns true if all data sent has arrived, or if none of it is in flight any more and lost

@@ -34,3 +34,4 @@ mod seeds;
 mod sums;
 mod undone;
 mod wifi;
+mod without_sack;

@@ -11,9 +11,12 @@
 //!   of the receive buffer, which is twice what the application has read in a round trip, and more
 //!   while that rises (`tcp_rcvbuf_grow`).
 //! - Beyond a gap: at once for the first three packets, then once per millisecond or 5 % of the
-//!   RTT, but at least for every 44th packet (compressed SACKs).
+//!   RTT, but at least for every 44th packet (compressed SACKs), and before a packet whose block is the third or a
+//!   later one, as acknowledgements list few blocks (`tcp_sack_compress_send_ack`).
 
 use paceline_cc::{Packet, Span, Time};
+
+use super::sacks::SackBlocks;
 
 /// Acknowledgements in quickack mode (`TCP_MAX_QUICKACKS`).
 const QUICK: u32 = 16;
@@ -62,6 +65,11 @@ pub(super) struct LinuxAcks {
     /// covers.
     at_once: u32,
     compressed: u32,
+    /// Made when the first packet arrives beyond a gap.
+    sacks: Option<Box<SackBlocks>>,
+    /// True if the acknowledgement that is due leaves for the blocks before the newest packet, whose own one stays
+    /// delayed.
+    flushes: bool,
 }
 
 impl LinuxAcks {
@@ -82,6 +90,8 @@ impl LinuxAcks {
             pause: RTO_MIN,
             at_once: 0,
             compressed: 0,
+            sacks: None,
+            flushes: false,
         }
     }
 
@@ -159,8 +169,17 @@ impl LinuxAcks {
         self.quick = self.quick.max(QUICK);
     }
 
-    /// Notes a packet beyond a gap. Returns when to acknowledge it: at once if the gap has moved.
-    pub(super) fn due_beyond_gap(&mut self, now: Time, moved: bool) -> Time {
+    /// Notes a packet with this segment while a gap is open; all segments below `cumulative` have arrived. Returns
+    /// when to acknowledge it: at once if the gap has moved.
+    pub(super) fn due_beyond_gap(
+        &mut self,
+        now: Time,
+        moved: bool,
+        segment: u64,
+        cumulative: u64,
+    ) -> Time {
+        let is_beyond = segment >= cumulative;
+        let flushes = is_beyond && self.sacks.get_or_insert_default().insert(segment, cumulative);
         if moved {
             self.at_once = 0;
         }
@@ -171,6 +190,12 @@ impl LinuxAcks {
             self.at_once += 1;
             return now;
         }
+        if flushes && self.compressed > 0 {
+            // Linux sends the delayed acknowledgement, and then delays that of this packet. Here one acknowledgement
+            // reports both.
+            self.flushes = true;
+            return now;
+        }
         self.compressed += 1;
         now + GAP_DELAY.min(self.rtt / GAP_RTT_SHARE)
     }
@@ -179,7 +204,8 @@ impl LinuxAcks {
     #[inline(always)]
     pub(super) fn on_ack(&mut self) {
         self.quick = self.quick.saturating_sub(1);
-        self.compressed = 0;
+        self.compressed = u32::from(self.flushes);
+        self.flushes = false;
     }
 
     /// Ends a round trip: the limit of the window follows what the application read in it

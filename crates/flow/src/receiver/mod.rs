@@ -3,6 +3,7 @@
 mod blocks;
 mod linux;
 pub(crate) mod reassembly;
+mod sacks;
 
 use paceline_cc::{
     Ack, AckPolicy, Body, Data, Ecn, EcnFeedback, Halves, Handshake, NO_SEGMENT, Packet, Reporter,
@@ -242,7 +243,7 @@ impl Receiver {
     /// arrived, if a gap was open.
     #[inline(always)]
     fn schedule_as_linux(&mut self, now: Time, packet: &Packet, new: bool, gap: Option<u64>) {
-        let Body::Data(Data { push, .. }) = packet.body else { return };
+        let Body::Data(Data { push, segment, .. }) = packet.body else { return };
         let Some(linux) = &mut self.linux else { return };
         linux.on_packet(now, packet);
         self.pending += 1;
@@ -253,8 +254,9 @@ impl Receiver {
                 self.due = now + self.config.ack.delay;
             }
         } else if new && self.reassembly.has_gap() && !self.now {
-            let moved = gap != Some(self.reassembly.cumulative());
-            self.due = self.due.min(linux.due_beyond_gap(now, moved));
+            let cumulative = self.reassembly.cumulative();
+            let moved = gap != Some(cumulative);
+            self.due = self.due.min(linux.due_beyond_gap(now, moved, segment, cumulative));
         } else {
             if !new {
                 linux.on_duplicate();

@@ -57,6 +57,10 @@ pub(crate) fn make_sender(
         let (flow, scheme) = (one.name.clone(), one.scheme.to_string());
         return Err(BuildError::Recovery { flow, scheme });
     }
+    if !halves.reliable && spec.receive_window.is_some() {
+        let (flow, scheme) = (one.name.clone(), one.scheme.to_string());
+        return Err(BuildError::ReceiveWindow { flow, scheme });
+    }
     let config = SenderConfig::of(halves, setup(scenario, flow)).with(|config| {
         config.route = route;
         config.handshake = spec.handshake && halves.handshake;

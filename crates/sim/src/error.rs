@@ -30,6 +30,16 @@ pub enum BuildError {
         /// The scheme.
         scheme: String,
     },
+    /// A flow with a receive window has a scheme whose receiver waits for no data.
+    #[error(
+        "flow `{flow}`: {scheme} sends no data again, so that its receiver has no window; leave receive_window out"
+    )]
+    ReceiveWindow {
+        /// Name of the flow.
+        flow: String,
+        /// The scheme.
+        scheme: String,
+    },
     /// The ends of a transport cannot be built.
     #[error("flow `{flow}`: {problem}")]
     Transport {

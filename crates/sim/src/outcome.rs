@@ -1,5 +1,7 @@
 //! The results of a run.
 
+use std::collections::BTreeMap;
+
 use paceline_cc::Time;
 use paceline_flow::{SenderStats, Transfer};
 use serde::ser::SerializeStruct as _;
@@ -322,4 +324,42 @@ pub(crate) fn completion_times(transfers: &[Transfer], from: Time) -> Samples {
         times.push(transfer.end.since(transfer.start));
     }
     times
+}
+
+/// Appends `-1`, `-2` and so on to names that several flows have. Names that are unique stay, and are not given to another
+/// flow.
+pub(crate) fn number_equal_names(flows: &mut [FlowOutcome]) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for flow in &*flows {
+        *counts.entry(flow.name.clone()).or_default() += 1;
+    }
+    if counts.len() == flows.len() {
+        return;
+    }
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for flow in flows.iter_mut().filter(|flow| counts[&flow.name] > 1) {
+        let number = numbers.entry(flow.name.clone()).or_default();
+        flow.name = loop {
+            *number += 1;
+            let name = format!("{}-{number}", flow.name);
+            if !counts.contains_key(&name) {
+                break name;
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_get_numbers() {
+        let names = ["cubic", "abc", "cubic", "cubic-2", "cubic"];
+        let named = |name: &&str| FlowOutcome { name: name.to_string(), ..FlowOutcome::default() };
+        let mut flows: Vec<FlowOutcome> = names.iter().map(named).collect();
+        number_equal_names(&mut flows);
+        let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+        assert_eq!(names, ["cubic-1", "abc", "cubic-3", "cubic-2", "cubic-4"]);
+    }
 }

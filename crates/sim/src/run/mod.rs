@@ -20,7 +20,7 @@ use crate::names::Names;
 use crate::nodes::{Carrier, SharedMedium};
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    PooledDelays, StationOutcome, completion_times,
+    PooledDelays, StationOutcome, completion_times, number_equal_names,
 };
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
@@ -320,6 +320,7 @@ impl Simulation {
         for (index, place) in self.places.flows.iter().enumerate() {
             outcome.flows.push(self.flow(index, place));
         }
+        number_equal_names(&mut outcome.flows);
         outcome.jain_1s = self.windows.jain();
         outcome.pooled = self.pooled(&outcome.flows);
         outcome.arrivals = self.arrivals();

@@ -141,9 +141,11 @@ impl Dice {
 
     /// A flow over some of the links, each at most once.
     pub(crate) fn flow(&mut self, links: &[LinkSpec], loss: f64) -> FlowSpec {
-        let scheme = SCHEMES[self.below(SCHEMES.len() as u64) as usize].name;
+        let name = SCHEMES[self.below(SCHEMES.len() as u64) as usize].name;
         let queue = ["", "", "+droptail", "+codel"][self.below(4) as usize];
-        let scheme = check_scheme(&format!("{scheme}{queue}")).expect("a scheme");
+        let scheme = check_scheme(&format!("{name}{queue}")).expect("a scheme");
+        let spec = Spec::parse(name).expect("a name");
+        let is_reliable = build(&spec).expect("built in").reliable;
         let mut pick = |least: usize| {
             let mut names: Vec<_> = links.iter().map(|link| link.name.clone()).collect();
             for at in (1..names.len()).rev() {
@@ -164,7 +166,8 @@ impl Dice {
         }
         flow.start = self.span(0, 3000);
         if self.0.chance(0.2) {
-            flow.receive_window = Some(9000 + self.below(200_000));
+            let window = 9000 + self.below(200_000);
+            flow.receive_window = is_reliable.then_some(window);
         }
         flow.ack = self.0.chance(0.3).then(|| match 1 + self.below(4) as u32 {
             1 => AckPolicy::EACH,

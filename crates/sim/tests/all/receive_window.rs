@@ -70,3 +70,10 @@ fn losses_are_repaired_within_it() {
     assert!(outcome.flows[0].sender.timeouts < 5, "{:?}", outcome.flows[0].sender);
     assert!(outcome.links[0].utilization > 0.12);
 }
+
+/// Receivers that do not wait for lost data have no window: it would be ignored.
+#[test]
+fn schemes_that_send_nothing_again_have_none() {
+    let error = run(&scenario("sprout", Some(30_000))).expect_err("no window").to_string();
+    assert!(error.contains("receive_window") && error.contains("sprout"), "{error}");
+}

@@ -196,7 +196,7 @@ pub fn rtt(scenario: &Scenario, link: &LinkSpec) -> Result<Span, BuildError> {
     let fail = |problem: String| BuildError::Rtt { link: link.name.clone(), problem };
     let mut flows: Vec<&FlowSpec> = over(scenario, link).collect();
     if flows.is_empty() {
-        flows = scenario.flows.iter().filter(|flow| flow.back.contains(&link.name)).collect();
+        flows = all(scenario).filter(|flow| flow.back.contains(&link.name)).collect();
     }
     let Some(first) = flows.first() else { return Err(fail("no flow passes it".into())) };
     match flows.iter().find(|flow| flow.rtt != first.rtt) {

@@ -1,8 +1,9 @@
 //! Buffers given in time: as bytes at the link's mean rate, or as a limit of the sojourn time.
 
 use paceline_cc::{Rate, Span, Time};
+use paceline_flow::Amount;
 use paceline_path::BufferSize;
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
+use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Interactive, Outcome, run};
 
 /// One flow over one link, RTT 100 ms, for 10 s.
@@ -48,6 +49,24 @@ fn a_time_is_the_bytes_of_so_long_at_the_mean_rate() {
     // At a third of 12 Mbit/s the same bytes take 100 ms, and the packet in transmission 3 ms.
     let slower = outcome(&varying(), "50ms").links[0].queue_delay_ms.max;
     assert!((95.0..=103.0).contains(&slower), "{slower}");
+}
+
+#[test]
+fn a_link_for_acknowledgements_of_arrivals_has_their_rtt() {
+    let outcome = |buffer: &str| {
+        let mut scenario = scenario(&constant(10.0), "inf");
+        let back = LinkSpec::new("back", constant(0.05));
+        let buffer = BufferSize::parse(buffer).expect(buffer);
+        scenario.links.push(back.with(|link| link.buffer = buffer));
+        let mut flow = scenario.flows.remove(0);
+        flow.back = vec!["back".to_string()];
+        let bytes = Amount::Fixed(100_000.0);
+        scenario.arrivals.push(Arrivals { flow, per_second: 2.0, bytes });
+        run(&scenario).expect("builds").digest
+    };
+    // 100 ms at 50 kbit/s are 625 bytes, at least a packet of 1500.
+    assert_eq!(outcome("4bdp"), outcome("2500B"));
+    assert_ne!(outcome("4bdp"), outcome("inf"));
 }
 
 #[test]

@@ -189,6 +189,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         r#"s.toml:9:12: sizes = "pareto" needs a finite shape above 1 (write shape = 1.2)"#),
     (SCHEME, "scheme = \"abc\"\ndata = { burst = 5 }",
         "s.toml:9:8: burst needs loss (write loss = 0.01, burst = 5)"),
+    (SCHEME, "scheme = \"abc\"\ncount = 5\narrivals = { per_second = 1, bytes = 1000 }",
+        "s.toml:9:9: a flow with arrivals has no count (arrivals are many flows, of which per_second says how many; leave count out)"),
+    (SCHEME, "scheme = \"abc\"\narrivals = { per_second = 1, bytes = 1000 }\nstagger = \"1s\"",
+        "s.toml:10:11: a flow with arrivals has no stagger (arrivals are many flows, of which per_second says how many; leave stagger out)"),
+    (SCHEME, "scheme = \"abc\"\nstagger_stop = \"0s\"\narrivals = { per_second = 1, bytes = 1000 }",
+        "s.toml:9:16: a flow with arrivals has no stagger_stop (arrivals are many flows, of which per_second says how many; leave stagger_stop out)"),
     // Times and rates
     (DURATION, r#"duration = "0s""#,
         r#"s.toml:1:12: the duration is zero (write duration = "60s")"#),

@@ -6,7 +6,7 @@ use paceline_flow::{Audio, LossRecovery, RttSamples, Video, Workload};
 use super::error::ScenarioError;
 use super::keys::{Section, keys, within};
 use super::limits;
-use super::reader::{At, Reader};
+use super::reader::{At, Place as _, Reader};
 use super::table::Table;
 use super::text::nameless;
 use super::value::check_scheme;
@@ -39,7 +39,7 @@ keys! {
     /// with `host`: settings of both hosts,
     /// `{ "net.ipv4.tcp_ecn" = 1, "net.ipv4.tcp_rmem" = "4096 131072 6291456" }`
     sysctls: Sysctls;
-    /// number of such flows
+    /// number of such flows; not with `arrivals`
     count: u32, in within(1..=100_000, "write count = 5") => count;
     /// the links that its data passes, in order
     path: Vec<String>, default "the only link, or none with a `station` and no links";
@@ -164,6 +164,9 @@ impl Reader<'_> {
         }
         flow.recovery = self.recovery(file)?;
         self.workload(written, scenario.mss, &mut flow)?;
+        if file.arrivals.is_some() {
+            self.no_count(file)?;
+        }
         flow.programs = self.programs(file, &flow.scheme)?;
         self.within(written, limits::workload(&flow))?;
         if let Some(call) = file.call(self)? {
@@ -189,6 +192,23 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns an error at a key that says how many flows there are, and when each of them starts
+    /// and stops, beside `arrivals`, which say this by themselves.
+    fn no_count(&self, file: &FileFlow) -> Result<(), ScenarioError> {
+        let keys = [
+            ("count", file.count.place()),
+            ("stagger", file.stagger.place()),
+            ("stagger_stop", file.stagger_stop.place()),
+        ];
+        let Some((name, key)) = keys.into_iter().find(|(_, key)| key.is_some()) else {
+            return Ok(());
+        };
+        let message = format!("a flow with arrivals has no {name}");
+        let help =
+            format!("arrivals are many flows, of which per_second says how many; leave {name} out");
+        self.fail(&key, message, &help)
     }
 
     /// Returns the station that a flow names.

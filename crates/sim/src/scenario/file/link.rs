@@ -7,7 +7,7 @@ use paceline_trace::Trace;
 use super::error::ScenarioError;
 use super::keys::{Inline, Section as _, keys, table_of, within};
 use super::limits::{self, OPPORTUNITY};
-use super::reader::{At, Reader};
+use super::reader::{At, Place as _, Reader};
 use super::text::quoted;
 use crate::scenario::spec::{
     Capacity, LinkSpec, MAHIMAHI_OPPORTUNITY, MAHIMAHI_OVERHEAD, QueueChoice, RouterChoice,
@@ -23,7 +23,7 @@ keys! {
     rate: Rate;
     /// the rate from each time on: `[{ at = "0s", rate = "12Mbps" }, ...]`
     schedule: Vec<(Span, Rate)>;
-    /// time after which the schedule repeats
+    /// with `schedule`: time after which it repeats
     period: Span, default "the schedule does not repeat";
     /// a built-in trace, or a file in Mahimahi's format or CSV. The path of a file is relative to that
     /// of the scenario
@@ -34,7 +34,7 @@ keys! {
             .or("an opportunity offers {least} to {most} bytes");
     /// of a trace: bytes that a packet needs in addition to its own
     overhead: u32, default "`4`";
-    /// true if the trace does not repeat; after its end no packet passes
+    /// of a trace: true if it does not repeat; after its end no packet passes
     once: bool, default "`false`";
     /// limit of the queue: packets (`250`), bytes (`"64kB"`), time (`"100ms"`), bandwidth-delay products
     /// (`"1.5bdp"`), `"inf"`, or a limit of waiting times (`"sojourn=100ms"`); see Buffers below
@@ -98,6 +98,7 @@ impl Reader<'_> {
             let help = "write rate = \"12Mbps\" or trace = \"lte-driving\"";
             return self.fail(&file.name, message, help);
         }
+        self.lone_keys(file)?;
         if let Some(rate) = file.rate(self)? {
             if rate.as_bps() == 0 {
                 let message = format!("link `{}` has rate zero", link.name);
@@ -120,6 +121,28 @@ impl Reader<'_> {
             link.capacity = Capacity::Wifi(Box::new(wifi));
         }
         Ok(link)
+    }
+
+    /// Returns an error at a key of a schedule or of a trace on a link without one.
+    fn lone_keys(&self, file: &FileLink) -> Result<(), ScenarioError> {
+        if file.schedule.is_none() {
+            let help = "only a schedule repeats; leave period out";
+            self.needs(("period", &file.period), "schedule", help)?;
+        }
+        if file.trace.is_some() {
+            return Ok(());
+        }
+        let of_trace = [
+            ("opportunity", file.opportunity.place()),
+            ("overhead", file.overhead.place()),
+            ("once", file.once.place()),
+        ];
+        of_trace.into_iter().try_for_each(|(name, key)| {
+            let help = format!(
+                "write trace = \"lte-driving\" in place of rate, schedule or wifi, or leave {name} out"
+            );
+            self.needs((name, &key), "trace", &help)
+        })
     }
 
     fn trace(&self, name: &At<String>, file: &FileLink) -> Result<Capacity, ScenarioError> {

@@ -85,6 +85,20 @@ impl Reader<'_> {
         checked.or_else(|(message, help)| self.fail(at, message, help))
     }
 
+    /// Returns an error if the file has `key`, which is called `name` and has no effect without
+    /// `needed`, a key that the file does not have.
+    pub(super) fn needs(
+        &self,
+        (name, key): (&str, &impl Place),
+        needed: &str,
+        help: &str,
+    ) -> Result<(), ScenarioError> {
+        match key.place() {
+            Some(_) => self.fail(key, format!("{name} needs {needed}"), help),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the path of a file that a scenario names: relative to the scenario's folder, or as
     /// written.
     pub(super) fn find(&self, written: &str) -> String {

@@ -22,11 +22,11 @@ keys! {
     delay_trace: Delays => impairments.delays;
     /// mean of a random delay added to `delay`
     jitter: Span;
-    /// standard deviation of the random delay
+    /// with `jitter`: standard deviation of the random delay
     jitter_sd: Span, default "its mean";
-    /// distribution of the random delay
+    /// with `jitter`: distribution of the random delay
     jitter_shape: JitterShape, default "`\"exponential\"`";
-    /// true if packets may overtake each other because of the random or the recorded delay
+    /// with `jitter` or `delay_trace`: true if packets may overtake each other because of it
     overtake: bool => impairments.reorder_jitter;
     /// probability that a packet is lost
     loss: f64, default "`0`", in probability();
@@ -34,7 +34,7 @@ keys! {
     burst: f64, default "each loss is independent";
     /// probability that a packet is held back
     reorder: f64, default "`0`", in probability();
-    /// how long such a packet is held back. Without this key the packet has no delay at all, and so
+    /// with `reorder`: how long such a packet is held back. Without this key the packet has no delay at all, and so
     /// overtakes others (netem's `reorder`)
     reorder_by: Span;
     /// probability that a packet is duplicated
@@ -64,6 +64,19 @@ impl Inline for Stretch {
                 Err(error) => return reader.fail(written, error.to_string(), help),
             },
         };
+        if file.jitter.is_none() {
+            let help = "write jitter = \"5ms\", the mean of the random delay";
+            reader.needs(("jitter_sd", &file.jitter_sd), "jitter", help)?;
+            reader.needs(("jitter_shape", &file.jitter_shape), "jitter", help)?;
+            if file.delay_trace.is_none() {
+                let help = "packets overtake each other only where the delay varies";
+                reader.needs(("overtake", &file.overtake), "jitter or delay_trace", help)?;
+            }
+        }
+        if file.reorder.is_none() {
+            let help = "write reorder = 0.05, reorder_by = \"20ms\"";
+            reader.needs(("reorder_by", &file.reorder_by), "reorder", help)?;
+        }
         if let Some(mean) = file.jitter(reader)? {
             let sd = file.jitter_sd(reader)?.unwrap_or(mean);
             let shape = file.jitter_shape(reader)?.unwrap_or(JitterShape::Exponential);

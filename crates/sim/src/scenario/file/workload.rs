@@ -315,7 +315,7 @@ keys! {
     [required] bytes: f64;
     /// distribution of their sizes
     sizes: Sizes, default "`\"fixed\"`";
-    /// shape of the Pareto distribution, above 1
+    /// with `sizes = "pareto"`: shape of the distribution, above 1
     shape: f64;
 }
 
@@ -335,7 +335,12 @@ impl Inline for RandomFlows {
             let help = "write arrivals = { per_second = 20, bytes = 10000 }";
             return reader.fail(written, message, help);
         }
-        self.bytes = match (file.sizes(reader)?.unwrap_or(Sizes::Fixed), file.shape(reader)?) {
+        let sizes = file.sizes(reader)?.unwrap_or(Sizes::Fixed);
+        if sizes != Sizes::Pareto {
+            let help = "write sizes = \"pareto\" beside it, or leave shape out";
+            reader.needs(("shape", &file.shape), "sizes = \"pareto\"", help)?;
+        }
+        self.bytes = match (sizes, file.shape(reader)?) {
             (Sizes::Fixed, _) => Amount::Fixed(bytes),
             (Sizes::Exponential, _) => Amount::Exponential(bytes),
             (Sizes::Pareto, Some(shape)) if shape > 1.0 && shape.is_finite() => {

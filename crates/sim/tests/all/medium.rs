@@ -186,6 +186,28 @@ fn abc_estimates_the_capacity_at_each_station_of_802_11n() {
 }
 
 #[test]
+fn transmissions_count_with_and_without_rts() {
+    let medium = |keys: &str| {
+        let text = format!(
+            "duration = \"20s\"\n[[medium]]\nname = \"home\"\nlayer = \"802.11a\"\nbuffer = 10000\n{keys}\n\
+             [[medium.station]]\nname = \"s\"\nrate = \"54Mbps\"\nframe_error = 0.5\n\
+             [[flow]]\nscheme = \"cubic\"\nstation = \"s\"\nrtt = \"20ms\"\n"
+        );
+        paceline_sim::scenario::parse("s.toml", &text, None).expect("a scenario")
+    };
+    let limits = |keys: &str| {
+        let config = medium(keys).media[0].config();
+        (config.short_retry_limit, config.long_retry_limit, config.aggregation.transmissions)
+    };
+    assert_eq!(limits(""), (7, 4, 7));
+    assert_eq!(limits("transmissions = 20"), (20, 20, 20));
+    // A packet is given up with a probability of 0.5^20 after an RTS, too.
+    let drops = |keys: &str| run(&medium(keys)).expect("runs").media[0].stations[0].link.drops;
+    assert_eq!(drops("transmissions = 20\nrts_above = 0"), 0);
+    assert!(drops("rts_above = 0") > 10);
+}
+
+#[test]
 fn mistakes_about_rates_are_explained() {
     let read = |medium: &str, station: &str| {
         let text = format!(

@@ -53,8 +53,10 @@ keys_with_channel! {
         /// how long a station waits whose frame collided and ended before another one; `"eifs"` as
         /// in ns-2
         after_own_collision: Wait, default "`\"difs\"`";
-        /// number of transmissions of a frame before it is given up
-        transmissions: u32, in within(1..=255, "write transmissions = 7") => transmissions;
+        /// number of transmissions after which a packet is given up: of a frame without RTS, of an
+        /// RTS, and of the frame after it
+        transmissions: u32, default "`7`; `4` of a frame after an RTS",
+            in within(1..=255, "write transmissions = 7") => transmissions;
     }
     {
         /// rate of data frames of all stations without their own rate; `"minstrel"` if senders

@@ -29,8 +29,9 @@ pub struct MediumSpec {
     /// True if a station whose own frame collided, and ended before another one, then waits for an
     /// EIFS, as in ns-2.
     pub eifs_after_own_collision: bool,
-    /// Number of transmissions of a frame before it is given up.
-    pub transmissions: u32,
+    /// Number of transmissions after which a packet is given up: of a frame without RTS, of an RTS,
+    /// and of the frame after it. `None` for the standard's numbers: seven, seven and four.
+    pub transmissions: Option<u32>,
     /// Limits of an A-MPDU, and stations of other networks.
     pub channel: ChannelSpec,
     /// The access point's queue.
@@ -151,7 +152,7 @@ impl MediumSpec {
             immediate_access: true,
             eifs_after_collision: None,
             eifs_after_own_collision: false,
-            transmissions: 7,
+            transmissions: None,
             channel: ChannelSpec::new(64),
             access_point: PortSpec::packets(50),
             stations: Vec::new(),
@@ -203,8 +204,11 @@ impl MediumSpec {
         }
         config.rts_threshold = self.rts;
         config.immediate_access = self.immediate_access;
-        config.short_retry_limit = self.transmissions;
-        config.aggregation.transmissions = self.transmissions;
+        if let Some(transmissions) = self.transmissions {
+            config.short_retry_limit = transmissions;
+            config.long_retry_limit = transmissions;
+        }
+        config.aggregation.transmissions = config.short_retry_limit;
         self.channel.apply(&mut config);
         if self.protection {
             config.protection = Protection::CtsToSelf(Rate::from_mbps(1.0), Preamble::Long);

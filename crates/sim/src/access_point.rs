@@ -69,7 +69,7 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
     config.stations.extend(stations);
     config.rts_threshold = spec.rts.then_some(0);
     config.aggregation.transmissions = spec.retries.saturating_add(1);
-    spec.channel.apply(&mut config);
+    spec.channel.apply(&mut config, 1);
     (config, station_of)
 }
 

@@ -92,7 +92,7 @@ pub enum Protection {
     /// No protection.
     None,
     /// A CTS of 802.11b to the station itself before each frame, at this rate and with this
-    /// preamble.
+    /// preamble. A [scaled](Phy::scaled) layer divides its time.
     CtsToSelf(Rate, Preamble),
 }
 

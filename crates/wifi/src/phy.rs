@@ -297,6 +297,12 @@ impl Phy {
         (self.tx_time(control, RTS_BYTES), self.tx_time(control, CTS_BYTES))
     }
 
+    /// Returns the time on air of the CTS of 802.11b by which stations of 802.11g protect their frames
+    /// from stations of 802.11b (CTS-to-self). `rate` is its rate at scale 1.
+    pub(super) fn cts_to_self(&self, preamble: Preamble, rate: Rate) -> Span {
+        Phy::dsss(preamble).tx_time(rate, CTS_BYTES) / u64::from(self.scale)
+    }
+
     /// Returns `DIFS`, a SIFS and two slots; or `AIFS`, a SIFS and [`Phy::aifsn`] slots.
     pub fn difs(&self) -> Span {
         self.sifs + self.slot * u64::from(self.aifsn)
@@ -312,12 +318,6 @@ impl Phy {
     pub fn answer_timeout(&self) -> Span {
         self.sifs + self.slot + self.rx_start_delay
     }
-}
-
-/// Returns the time of the CTS of 802.11b, at `rate`, by which stations of 802.11g protect their
-/// frames from stations of 802.11b (CTS-to-self).
-pub(super) fn cts_to_self(preamble: Preamble, rate: Rate) -> Span {
-    Phy::dsss(preamble).tx_time(rate, CTS_BYTES)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use paceline_cc::{Rate, Span};
 
 use super::mcs::Mcs;
-use super::phy::cts_to_self;
 use super::{MediumConfig, Protection};
 
 /// Times of an exchange: the part before the data frame, the frame, and the part after it.
@@ -49,7 +48,7 @@ impl Sequence {
         }
         let head = match config.protection {
             Protection::None => Span::ZERO,
-            Protection::CtsToSelf(rate, preamble) => cts_to_self(preamble, rate) + phy.sifs,
+            Protection::CtsToSelf(rate, preamble) => phy.cts_to_self(preamble, rate) + phy.sifs,
         };
         Sequence { head, data, answer, collision: head + data, rts: false }
     }

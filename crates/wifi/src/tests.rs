@@ -120,6 +120,22 @@ fn with_rts_the_frame_behind_it_is_sent_four_times() {
 }
 
 #[test]
+fn a_scaled_medium_has_scaled_protection() {
+    let capacity = |scale: u32, protection: Protection| {
+        let mbps = |rate: f64| Rate::from_mbps(rate * f64::from(scale));
+        let mut config = MediumConfig::new(Phy::erp_ofdm().scaled(scale), 1, mbps(54.0));
+        config.protection = protection;
+        config.nominal_rate(mbps(54.0), 1500).as_bps() as f64 / f64::from(scale)
+    };
+    for protection in
+        [Protection::None, Protection::CtsToSelf(Rate::from_mbps(1.0), Preamble::Long)]
+    {
+        let (one, ten) = (capacity(1, protection), capacity(10, protection));
+        assert!((ten / one - 1.0).abs() < 1e-3, "{protection:?}: {one} {ten}");
+    }
+}
+
+#[test]
 fn an_rts_costs_its_time_and_saves_the_frames_that_collide() {
     let config = |rts| {
         let mut config = MediumConfig::new(Phy::dsss(Preamble::Long), 20, Rate::from_mbps(1.0));

@@ -207,6 +207,35 @@ fn transmissions_count_with_and_without_rts() {
     assert!(drops("rts_above = 0") > 10);
 }
 
+/// With ten times the rate and a tenth of all times, a medium carries ten times as much.
+#[test]
+fn scale_divides_all_times() {
+    let carried = |scale: u64, keys: &str, station: &str| {
+        let text = format!(
+            "duration = \"{}ms\"\nhost_jitter = \"0s\"\n[[medium]]\nname = \"home\"\nbuffer = 1000\nscale = {scale}\n\
+             {keys}\n[[medium.station]]\nname = \"s\"\n{station}\n\
+             [[flow]]\nscheme = \"cubic\"\nstation = \"s\"\nrtt = \"{}us\"\nhandshake = false\n",
+            20_000 / scale,
+            20_000 / scale,
+        );
+        let scenario = paceline_sim::scenario::parse("s.toml", &text, None).expect("a scenario");
+        run(&scenario).expect("runs").media[0].throughput_mbps / scale as f64
+    };
+    let rate = |mbps: u64, scale: u64| format!("rate = \"{}Mbps\"", mbps * scale);
+    for (keys, mbps) in [
+        ("layer = \"802.11g\"\nprotection = true", Some(54)),
+        ("contenders = 3\ncontender_gap = \"2ms\"", Some(11)),
+        ("layer = \"802.11n\"\nmax_airtime = \"2ms\"", None),
+    ] {
+        let at = |scale: u64| {
+            let station = mbps.map_or("mcs = 1".to_string(), |mbps| rate(mbps, scale));
+            carried(scale, keys, &station)
+        };
+        let (one, ten) = (at(1), at(10));
+        assert!((ten / one - 1.0).abs() < 0.05, "{keys}: {one} {ten}");
+    }
+}
+
 #[test]
 fn mistakes_about_rates_are_explained() {
     let read = |medium: &str, station: &str| {

@@ -36,7 +36,8 @@ keys_with_channel! {
         guard: GuardInterval, default "`\"long\"`";
         /// 802.11n: the band
         band: Band, default "`\"5GHz\"`";
-        /// divisor of all times; rates must be multiples of it (Table 1 of the XCP-b paper)
+        /// divisor of all times, also of `max_airtime`, of those of contenders and of the CTS of
+        /// `protection`; rates must be multiples of it (Table 1 of the XCP-b paper)
         scale: u32, in within(1..=MAX_SCALE, "write scale = 2, with twice the rates") => scale;
         /// rates of control frames: acknowledgements, RTS and CTS use the highest of these that is
         /// not above the rate of the data

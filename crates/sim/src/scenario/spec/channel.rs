@@ -5,6 +5,7 @@ use paceline_cc::Span;
 use paceline_wifi::{BackgroundConfig, MediumConfig};
 
 /// An 802.11 channel: limits of a transmission, and stations of other networks that compete for it.
+/// Times are those at scale 1 ([`MediumSpec::scale`](super::MediumSpec::scale)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelSpec {
     /// 802.11n: maximum number of frames (MPDUs) in an A-MPDU.
@@ -32,11 +33,14 @@ impl ChannelSpec {
         }
     }
 
-    /// Sets the limits and the contenders in a medium's settings.
-    pub(crate) fn apply(&self, config: &mut MediumConfig) {
+    /// Sets the limits and the contenders in the settings of a medium whose times are divided by
+    /// `scale`.
+    pub(crate) fn apply(&self, config: &mut MediumConfig, scale: u32) {
+        let scaled = |time: Span| time / u64::from(scale);
         config.aggregation.max_mpdus = self.max_frames;
-        config.aggregation.max_duration = self.max_airtime;
-        let contender = BackgroundConfig::new(self.contender_airtime, self.contender_gap);
+        config.aggregation.max_duration = scaled(self.max_airtime);
+        let (airtime, gap) = (scaled(self.contender_airtime), scaled(self.contender_gap));
+        let contender = BackgroundConfig::new(airtime, gap);
         config.background = vec![contender; self.contenders as usize];
     }
 }

@@ -2,7 +2,9 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
-use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble, Protection, RateControl, StationConfig};
+use paceline_wifi::{
+    Ht, MAX_SCALE, Mcs, MediumConfig, Phy, Preamble, Protection, RateControl, StationConfig,
+};
 
 use super::{ChannelSpec, FlowSpec, QueueChoice, RouterChoice, Scenario};
 
@@ -14,7 +16,8 @@ pub struct MediumSpec {
     pub name: String,
     /// The physical layer.
     pub layer: Layer,
-    /// Divisor of all times of the layer, and factor of its basic rates.
+    /// Divisor of all times of the layer, of the CTS of `protection` and of `channel`, and factor of
+    /// the layer's basic rates.
     pub scale: u32,
     /// The basic rates; empty for those of the layer.
     pub basic_rates: Vec<Rate>,
@@ -209,7 +212,7 @@ impl MediumSpec {
             config.long_retry_limit = transmissions;
         }
         config.aggregation.transmissions = config.short_retry_limit;
-        self.channel.apply(&mut config);
+        self.channel.apply(&mut config, self.scale.clamp(1, MAX_SCALE));
         if self.protection {
             config.protection = Protection::CtsToSelf(Rate::from_mbps(1.0), Preamble::Long);
         }

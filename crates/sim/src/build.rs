@@ -9,6 +9,7 @@ use paceline_path::{BufferSize, Impairments, Limit, Link, Pipe, Port};
 use paceline_wifi::{Hop, Medium, StationPorts};
 
 use crate::ahead::look_ahead;
+use crate::arrivals;
 use crate::bins::LinkBins;
 use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
@@ -380,19 +381,10 @@ impl Builder<'_> {
     /// Builds flows of random arrivals. All are created at the start and stay idle until they
     /// arrive.
     fn arrivals(&mut self, index: usize) -> Result<(), BuildError> {
-        let arrivals = &self.scenario.arrivals[index];
-        let spec = &arrivals.flow;
+        let spec = &self.scenario.arrivals[index].flow;
         let ends = choose::ends(&spec.scheme, self.names)?;
         let scheme = Arc::from(spec.scheme.to_string());
-        let mut random = Stream::new(self.scenario.seed, &format!("arrivals {index}"));
-        let stop = spec.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
-        let mut at = spec.start;
-        loop {
-            at += Span::from_secs_f64(random.exponential(1.0 / arrivals.per_second));
-            if at >= stop {
-                return Ok(());
-            }
-            let bytes = arrivals.bytes.draw(&mut random).clamp(1.0, 1e15) as u64;
+        for (at, bytes) in arrivals::drawn(self.scenario, index) {
             let one = OneFlow {
                 spec,
                 ends: &ends,
@@ -405,6 +397,7 @@ impl Builder<'_> {
             let place = self.flow(one)?;
             self.places.arrivals.push(place);
         }
+        Ok(())
     }
 
     /// Builds a sender, a receiver, and the routes between them.

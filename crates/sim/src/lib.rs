@@ -46,6 +46,7 @@
 
 mod access_point;
 mod ahead;
+mod arrivals;
 mod bins;
 mod build;
 mod call;

@@ -87,6 +87,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "s.toml:5:19: unknown field `queue`, expected one of … (did you mean `queues`?)"),
     (RATE, "wifi = { mcs = 7, stations = [{ flows = [\"abd\"] }] }",
         "s.toml:5:42: there is no flow `abd` for this station (the flows are abc)"),
+    (ALL, "duration = \"10s\"\n[[link]]\nname = \"link\"\nwifi = { mcs = 7, stations = [{ flows = [\"web\", \"abd\"] }] }\n[[flow]]\nname = \"web\"\nscheme = \"abc\"\narrivals = { per_second = 1, bytes = 1000 }",
+        "s.toml:4:49: there is no flow `abd` for this station (the flows are web)"),
     // Names
     (DURATION, "duration = \"10s\"\nwarmpu = \"1s\"",
         "s.toml:2:1: unknown field `warmpu`, expected one of … (did you mean `warmup`?)"),

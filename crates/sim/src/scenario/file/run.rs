@@ -106,8 +106,10 @@ impl Reader<'_> {
         let stations = stations.flat_map(|stations| &stations.value);
         let names = stations.filter_map(|station| station.value.flows.as_ref());
         for name in names.flat_map(|flows| &flows.value) {
-            if !scenario.flows.iter().any(|flow| flow.name == name.value) {
-                let known: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+            let arrivals = scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+            let known: Vec<_> =
+                scenario.flows.iter().chain(arrivals).map(|flow| flow.name.as_str()).collect();
+            if !known.contains(&name.value.as_str()) {
                 let message = format!("there is no flow `{}` for this station", name.value);
                 return self.fail(name, message, &format!("the flows are {}", known.join(", ")));
             }

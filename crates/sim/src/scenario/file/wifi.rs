@@ -40,7 +40,7 @@ keys_with_channel! {
         queues: Queues, default "`\"shared\"`";
         /// each entry is a station, with the flows that it receives, and with its own settings if
         /// they differ: `[{ flows = ["a", "b"], mcs = 3, max_frames = 20 }]`. Each `[[flow]]` that
-        /// no entry names is a station by itself
+        /// no entry names is a station by itself, with `arrivals`, too
         stations: Vec<StationSpec> => stations;
     }
 }

@@ -3,7 +3,7 @@
 
 use paceline_cc::{ArgumentError, Span};
 use paceline_sim::runs::{MAX_RUNS, Spread};
-use paceline_sim::scenario::{Record, Scenario};
+use paceline_sim::scenario::{Record, Scenario, check_size};
 
 use crate::bins::check_bins;
 use crate::compare::check_warmup;
@@ -54,6 +54,13 @@ impl ScenarioChanges {
             );
             return Err(ArgumentError::new("duration", problem));
         }
-        check_warmup(warmup, duration)
+        check_warmup(warmup, duration)?;
+        let (argument, remedy) = match (self.duration, self.bin) {
+            (Some(_), _) => ("duration", "make it shorter"),
+            (None, Some(_)) => ("bin", "make it longer"),
+            (None, None) => return Ok(()),
+        };
+        check_size(scenario)
+            .map_err(|error| ArgumentError::new(argument, format!("{}; {remedy}", error.message)))
     }
 }

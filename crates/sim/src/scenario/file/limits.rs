@@ -3,7 +3,8 @@
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, Audio, On, Video, Workload};
 
-use crate::scenario::spec::{Arrivals, FlowSpec, Record, Scenario};
+use super::error::ScenarioError;
+use crate::scenario::spec::{Arrivals, Capacity, FlowSpec, McsSpec, Record, Scenario};
 
 /// Maximum duration of a run.
 const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
@@ -13,6 +14,8 @@ pub(super) const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
 pub(super) const OPPORTUNITY: u32 = 1_000_000;
 /// Maximum number of flows, including those of random arrivals.
 const FLOWS: f64 = 100_000.0;
+/// Maximum number of steps of a walk.
+const STEPS: u64 = 1_000_000;
 /// Maximum number of bins of all time series of a run.
 const BINS: u64 = 20_000_000;
 /// Maximum messages per second of an application. Its inverse is the minimum mean cycle of on and
@@ -117,6 +120,34 @@ pub(super) fn flows(scenario: &Scenario) -> Result<(), Excess> {
 fn expected(arrivals: &Arrivals, duration: Span) -> f64 {
     let stop = arrivals.flow.stop.unwrap_or(duration).min(duration);
     (stop - arrivals.flow.start).as_secs_f64() * arrivals.per_second
+}
+
+/// Checks the number of steps of a random walk.
+pub(super) fn walk(mcs: &McsSpec, duration: Span) -> Result<(), Excess> {
+    let McsSpec::Walk { every, .. } = mcs else { return Ok(()) };
+    let steps = duration.as_nanos() / every.as_nanos().max(1);
+    let many = || "the walk has more than a million steps".into();
+    let help = "write a longer `every`, for example \"2s\", or a shorter duration";
+    require(steps <= STEPS, many, help)
+}
+
+/// Checks the limits of scenario files that depend on the duration of the run and on the length of a
+/// bin: for scenarios that were changed after they were read.
+///
+/// # Errors
+/// The duration, or the number of flows, of steps of a random walk, or of bins is above that of files.
+pub fn check_size(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let walks = || {
+        scenario.links.iter().try_for_each(|link| match &link.capacity {
+            Capacity::Wifi(wifi) => walk(&wifi.mcs, scenario.duration),
+            Capacity::Constant(_) | Capacity::Schedule { .. } | Capacity::Trace { .. } => Ok(()),
+        })
+    };
+    let checked = duration(scenario.duration)
+        .and_then(|()| flows(scenario))
+        .and_then(|()| walks())
+        .and_then(|()| bins(scenario));
+    checked.map_err(|(message, help)| ScenarioError::new(message).help(help))
 }
 
 /// Checks the size of the time series.

@@ -27,6 +27,7 @@ mod write;
 
 pub use error::ScenarioError;
 pub use keys::{Key, KeyTable};
+pub use limits::check_size;
 pub use read::{load, load_with, parse, parse_with};
 pub use value::{check_router, check_scheme};
 pub use write::{to_toml, to_toml_with};

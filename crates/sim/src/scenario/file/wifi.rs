@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::channel::keys_with_channel;
 use super::error::ScenarioError;
 use super::keys::{Inline, below, keys, within};
-use super::limits::Excess;
+use super::limits::{self, Excess};
 use super::reader::{At, Reader};
 use super::table::Table;
 use super::text::list;
@@ -60,9 +60,6 @@ impl Inline for StationSpec {
     type File = FileWifiStation;
 }
 
-/// Maximum number of steps of a walk.
-const STEPS: u64 = 1_000_000;
-
 /// Which stations share a queue and a router.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Queues {
@@ -81,12 +78,7 @@ impl Inline for WifiSpec {
         if let Some(mcs) = &file.mcs {
             self.mcs = reader.within(mcs, mcs.value.spec(file.period(reader)?))?;
         }
-        if let McsSpec::Walk { every, .. } = &self.mcs
-            && reader.duration.as_nanos() / every.as_nanos().max(1) > STEPS
-        {
-            let help = "write a longer `every`, for example \"2s\", or a shorter duration";
-            return reader.fail(&file.mcs, "the walk has more than a million steps", help);
-        }
+        reader.within(&file.mcs, limits::walk(&self.mcs, reader.duration))?;
         self.queue_per_station = file.queues(reader)? == Some(Queues::PerStation);
         let mut named = BTreeSet::new();
         for station in file.stations.iter().flat_map(|stations| &stations.value) {

@@ -46,7 +46,7 @@ impl Bin {
     }
 }
 
-/// Returns the bin of an age. Ages above 71 minutes count as 71 minutes.
+/// Returns the bin of an age. Ages above 71.6 minutes count as 71.6 minutes.
 #[inline]
 fn bin_at(age: Span) -> usize {
     bin_of((age.as_nanos() / 1000).min(u64::from(u32::MAX)) as u32)

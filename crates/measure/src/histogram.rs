@@ -3,7 +3,7 @@
 
 use paceline_cc::Span;
 
-use crate::{Quantiles, micros, rank};
+use crate::{Beyond, Quantiles, micros, rank};
 
 /// Number of counters in a block, one per microsecond.
 const BLOCK: usize = 1024;
@@ -17,13 +17,15 @@ pub struct Histogram {
     blocks: Vec<Option<Box<[u64; BLOCK]>>>,
     count: u64,
     sum: u128,
+    /// The parts of samples above the last counter.
+    beyond: Beyond,
 }
 
 impl Histogram {
-    /// Adds a sample; samples above 71 minutes count as 71 minutes.
+    /// Adds a sample. In quantiles, samples above 71.6 minutes count as 71.6 minutes.
     #[inline]
     pub fn push(&mut self, span: Span) {
-        let micros = micros(span);
+        let micros = self.beyond.cut(micros(span));
         let (block, place) = (micros as usize / BLOCK, micros as usize % BLOCK);
         if self.blocks.len() <= block {
             self.blocks.resize(block + 1, None);
@@ -62,7 +64,8 @@ impl Histogram {
             }
         }
         let [p50, p95, p99, max] = found;
-        let mean = self.sum as f64 / self.count as f64 / 1e3;
+        let mean = (self.sum + self.beyond.sum) as f64 / self.count as f64 / 1e3;
+        let max = max + self.beyond.max as f64 / 1e3;
         Quantiles { mean, p50, p95, p99, max }
     }
 }
@@ -91,7 +94,9 @@ mod tests {
     #[test]
     fn the_longest_span_fits() {
         let mut histogram = Histogram::default();
-        histogram.push(Span::MAX);
-        assert_eq!(histogram.quantiles().max, f64::from(u32::MAX) / 1e3);
+        histogram.push(Span::from_secs(7200));
+        histogram.push(Span::from_secs(14_400));
+        let q = histogram.quantiles();
+        assert_eq!((q.p50, q.mean, q.max), (f64::from(u32::MAX) / 1e3, 10_800e3, 14_400e3));
     }
 }

@@ -31,11 +31,46 @@ pub use student_t::student_t_975;
 
 use paceline_cc::Span;
 
-/// Returns whole microseconds, rounded; spans above 71 minutes count as 71 minutes.
+/// Returns whole microseconds, rounded.
 #[inline]
-fn micros(span: Span) -> u32 {
-    let micros = (span.as_nanos().saturating_add(500)) / 1000;
-    micros.min(u32::MAX as u64) as u32
+fn micros(span: Span) -> u64 {
+    (span.as_nanos().saturating_add(500)) / 1000
+}
+
+/// Longest span that quantiles distinguish, in microseconds: 71.6 minutes. Longer ones count as this
+/// one, except in means and maxima.
+const LONGEST: u32 = u32::MAX;
+
+/// The parts of spans above [`LONGEST`], in microseconds.
+#[derive(Copy, Clone, Debug, Default)]
+struct Beyond {
+    sum: u128,
+    max: u64,
+}
+
+impl Beyond {
+    /// Adds a span of `micros` microseconds. Returns it, or [`LONGEST`] if it is longer.
+    #[inline]
+    fn cut(&mut self, micros: u64) -> u32 {
+        match u32::try_from(micros) {
+            Ok(micros) => micros,
+            Err(_) => self.add(micros - u64::from(LONGEST)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, beyond: u64) -> u32 {
+        self.sum += u128::from(beyond);
+        self.max = self.max.max(beyond);
+        LONGEST
+    }
+
+    /// Adds the parts of another set of spans.
+    fn extend(&mut self, other: Beyond) {
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
 }
 
 /// Returns the rank of the `share` quantile of `count` samples, counted from 1, by nearest rank:

@@ -3,7 +3,7 @@
 use paceline_cc::Span;
 
 use crate::resolution::{bin_of, middle};
-use crate::{Quantiles, micros, rank};
+use crate::{Beyond, Quantiles, micros, rank};
 
 /// Number of samples that are stored one by one; with more, they are counted in bins.
 pub const EXACT: usize = 8192;
@@ -13,8 +13,8 @@ const BATCH: usize = 1024;
 
 /// Spans of time, in microseconds, in bounded memory.
 ///
-/// The number of samples, their mean and the largest are always exact (to half a microsecond); samples above 71 minutes count
-/// as 71 minutes.
+/// The number of samples, their mean and the largest are always exact (to half a microsecond). In
+/// quantiles, samples above 71.6 minutes count as 71.6 minutes.
 /// Quantiles are exact for up to [`EXACT`] samples. With more, each sample is only counted in a
 /// bin that is less than a thousandth of its value wide, and a quantile is the middle of its bin,
 /// with an error below 0.05 %. Memory is 32 kB at first, and below 200 kB for any number of
@@ -25,6 +25,8 @@ pub struct Samples {
     few: Vec<u32>,
     /// Those in bins, once there are many.
     many: Counted,
+    /// The parts of samples above the longest that the others hold.
+    beyond: Beyond,
 }
 
 /// Samples counted in bins.
@@ -77,10 +79,11 @@ impl Samples {
         Samples { few: Vec::with_capacity(count.min(EXACT)), ..Samples::default() }
     }
 
-    /// Adds a sample; samples above 71 minutes count as 71 minutes.
+    /// Adds a sample.
     #[inline]
     pub fn push(&mut self, span: Span) {
-        self.add(micros(span));
+        let micros = self.beyond.cut(micros(span));
+        self.add(micros);
     }
 
     #[inline]
@@ -108,6 +111,7 @@ impl Samples {
     /// Adds the samples of another set.
     pub fn extend(&mut self, other: &Samples) {
         other.few.iter().for_each(|&micros| self.add(micros));
+        self.beyond.extend(other.beyond);
         let theirs = &other.many;
         if theirs.count == 0 {
             return;
@@ -161,11 +165,11 @@ impl Samples {
             micros as f64 / 1e3
         };
         Quantiles {
-            mean: all.sum as f64 / all.count as f64 / 1e3,
+            mean: (all.sum + self.beyond.sum) as f64 / all.count as f64 / 1e3,
             p50: at(0.5),
             p95: at(0.95),
             p99: at(0.99),
-            max: f64::from(all.max) / 1e3,
+            max: (u64::from(all.max) + self.beyond.max) as f64 / 1e3,
         }
     }
 }
@@ -194,15 +198,15 @@ mod tests {
         let mut stream = Stream::new(1, "spans");
         for count in [EXACT, EXACT + 1, 100_000] {
             let mut samples = Samples::default();
-            let mut plain: Vec<u32> = (0..count).map(|_| micros(draw(&mut stream))).collect();
-            plain.iter().for_each(|&micros| samples.push(Span::from_micros(u64::from(micros))));
+            let mut plain: Vec<u64> = (0..count).map(|_| micros(draw(&mut stream))).collect();
+            plain.iter().for_each(|&micros| samples.push(Span::from_micros(micros)));
             plain.sort_unstable();
             let q = samples.quantiles();
-            let sum: u64 = plain.iter().map(|&micros| u64::from(micros)).sum();
+            let sum: u64 = plain.iter().sum();
             assert_eq!(q.mean, sum as f64 / count as f64 / 1e3, "{count}");
-            assert_eq!(q.max, f64::from(plain[count - 1]) / 1e3);
+            assert_eq!(q.max, plain[count - 1] as f64 / 1e3);
             for (share, found) in [(0.5, q.p50), (0.95, q.p95), (0.99, q.p99)] {
-                let exact = f64::from(plain[rank(share, count as u64) as usize - 1]) / 1e3;
+                let exact = plain[rank(share, count as u64) as usize - 1] as f64 / 1e3;
                 let allowed = if count <= EXACT { 0.0 } else { 0.0005 * exact };
                 assert!((found - exact).abs() <= allowed, "{count}, {share}: {found} {exact}");
             }
@@ -233,7 +237,24 @@ mod tests {
         let mut samples = Samples::default();
         (0..2 * EXACT).for_each(|_| samples.push(Span::MAX));
         let q = samples.quantiles();
-        assert_eq!(q.max, f64::from(u32::MAX) / 1e3);
-        assert!((q.p50 - q.max).abs() < 0.0005 * q.max, "{}", q.p50);
+        let (longest, cut) = (Span::MAX.as_millis_f64(), f64::from(u32::MAX) / 1e3);
+        assert!((q.max / longest - 1.0).abs() < 1e-9 && (q.mean / longest - 1.0).abs() < 1e-9);
+        assert!((q.p50 - cut).abs() < 0.0005 * cut, "{}", q.p50);
+    }
+
+    #[test]
+    fn means_and_maxima_count_hours() {
+        let hour = Span::from_secs(3600);
+        let (mut left, mut right) = (Samples::default(), Samples::default());
+        left.push(hour);
+        right.push(hour * 3);
+        right.push(hour * 2);
+        left.extend(&right);
+        let (q, ms) = (left.quantiles(), hour.as_millis_f64());
+        assert_eq!((q.p50, q.mean, q.max), (f64::from(u32::MAX) / 1e3, 2.0 * ms, 3.0 * ms));
+        // Nothing changes up to the longest span that quantiles distinguish.
+        let mut short = Samples::default();
+        short.push(Span::from_micros(u64::from(u32::MAX)));
+        assert_eq!(short.quantiles().max, f64::from(u32::MAX) / 1e3);
     }
 }

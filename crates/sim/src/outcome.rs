@@ -109,8 +109,8 @@ pub struct MediumOutcome {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct StationOutcome {
-    /// Results of its queue, and its deliveries. The capacity is the rate that the station achieved
-    /// while it had packets to send.
+    /// Results of its queue, and its deliveries. The capacity is the rate that the station carried
+    /// while it had packets to send, and the utilization the share of the time in which it had some.
     #[serde(flatten)]
     pub link: LinkOutcome,
     /// Mean number of packets at the station, including the one in transmission: the rate of
@@ -132,7 +132,8 @@ pub struct StationOutcome {
 pub struct LinkSeries {
     /// The length of a bin in seconds. The first bin begins at time zero, before the warm-up.
     pub bin_s: f64,
-    /// Offered bytes per bin, as a rate.
+    /// Offered bytes per bin, as a rate. For stations of media, the rate that they carried while they
+    /// had packets to send; NaN (null in JSON) if they had none.
     pub capacity_mbps: Vec<f64>,
     /// Delivered bytes per bin, as a rate.
     pub throughput_mbps: Vec<f64>,

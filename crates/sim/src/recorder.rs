@@ -239,6 +239,13 @@ impl Recorder {
     pub(crate) fn on_medium(&mut self, first: usize, medium: &mut Medium) {
         for number in 0..medium.len() {
             medium.logs_mut(number).for_each(|log| self.on_port(first + number, log));
+            let record = self.links.get_mut(first + number).and_then(Option::as_mut);
+            let mut bins = record.and_then(|record| record.bins.as_mut());
+            for turn in medium.drain_turns(number) {
+                if let Some(bins) = &mut bins {
+                    bins.on_turn(&turn);
+                }
+            }
         }
     }
 

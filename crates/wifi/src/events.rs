@@ -30,6 +30,7 @@ impl Medium {
         }
         let busy = *phase != Phase::Contention;
         if station.take(now, &config.air(addresses)) {
+            station.turns.begin(now);
             let difs = config.phy.difs();
             if busy && config.access_at_arrival && *arrived == now {
                 contention.go_on(from);
@@ -344,6 +345,7 @@ impl Medium {
         }
         contention.draw(number);
         let has_frame = station.has_frame() || station.take(at, &config.air(addresses));
+        station.turns.end(at, has_frame);
         contention.resume(number, contention.counts_from(number), has_frame);
     }
 }

@@ -51,6 +51,7 @@ mod sequence;
 mod station;
 mod station_config;
 mod transmit_queue;
+mod turns;
 
 #[cfg(test)]
 mod access_point_tests;
@@ -70,10 +71,11 @@ pub use ports::StationPorts;
 pub use saturation::{SaturatedSenders, Saturation, saturate};
 pub use station::StationStats;
 pub use station_config::{RateControl, StationConfig};
+pub use turns::Turn;
 
 use std::collections::VecDeque;
 
-use paceline_cc::{Packet, Rate, Stage, Stream, Time};
+use paceline_cc::{Packet, Rate, Span, Stage, Stream, Time};
 use paceline_path::{Counters, Port, PortLog, Service, ServiceError};
 
 use self::background::Background;
@@ -302,11 +304,12 @@ impl Medium {
         }
     }
 
-    /// Starts or stops to record what statistics need of all stations ([`PortLog::departures`]).
-    /// This costs less than events.
+    /// Starts or stops to record what statistics need of all stations: [`PortLog::departures`], and
+    /// [`Medium::drain_turns`]. This costs less than events.
     pub fn record_statistics(&mut self, on: bool) {
         for station in &mut self.stations {
             station.ports.all_mut().iter_mut().for_each(|port| port.record_statistics(on));
+            station.record_turns(on);
         }
     }
 
@@ -355,8 +358,25 @@ impl Medium {
         self.stations.get(number).map(|station| station.ports.all()).unwrap_or_default()
     }
 
-    /// Returns the rate of a station while it has packets to send: bytes divided by times of its
-    /// last frames, where a frame's time counts from the head of the queue to its arrival. For an
+    /// Returns the time until `now` in which a station had packets to send, waiting or on air. `None`
+    /// if there is no such station, or for an [`AccessPoint`], whose capacity is not measured.
+    pub fn busy_time(&self, number: usize, now: Time) -> Option<Span> {
+        Some(self.stations.get(number)?.measured_turns()?.busy(now))
+    }
+
+    /// Returns when the present turn of a station began, if it has packets to send.
+    pub fn open_turn(&self, number: usize) -> Option<Time> {
+        self.stations.get(number)?.measured_turns()?.open()
+    }
+
+    /// Takes the turns of a station that have ended since the last call. Empty unless statistics are
+    /// recorded, and for an [`AccessPoint`].
+    pub fn drain_turns(&mut self, number: usize) -> impl Iterator<Item = Turn> {
+        self.stations.get_mut(number).into_iter().flat_map(|station| station.turns.drain())
+    }
+
+    /// Returns the capacity that routers receive: bytes divided by times of the station's last
+    /// frames, where a frame's time counts from the head of the queue to its arrival. For an
     /// [`AccessPoint`], returns its [capacity](AccessPoint::capacity). `None` if there is no such
     /// station.
     pub fn capacity(&self, number: usize) -> Option<&Service> {

@@ -12,6 +12,7 @@ use super::ports::StationPorts;
 use super::sequence::Sequence;
 use super::station_config::StationConfig;
 use super::transmit_queue::Mpdu;
+use super::turns::Turns;
 
 /// Counters of a station on air since the start.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub(super) struct Station {
     /// True if its router receives the measured capacity.
     measures: bool,
     pub(super) stats: StationStats,
+    /// When it had packets to send.
+    pub(super) turns: Turns,
     /// When the frame came to the head of the queue.
     taken: Time,
     /// Means over the last frames: bytes of packets, and seconds from the head of the queue to the
@@ -101,6 +104,7 @@ impl Station {
             aggregator: aggregator.map(Box::new),
             measures: true,
             stats: StationStats::default(),
+            turns: Turns::new(),
             taken: Time::ZERO,
             bytes: 0.0,
             seconds: 0.0,
@@ -182,6 +186,16 @@ impl Station {
         None
     }
 
+    /// Starts or stops to record turns, unless the capacity is set.
+    pub(super) fn record_turns(&mut self, on: bool) {
+        self.turns.record(on && self.measures);
+    }
+
+    /// Returns the turns, unless the capacity is set.
+    pub(super) fn measured_turns(&self) -> Option<&Turns> {
+        self.measures.then_some(&self.turns)
+    }
+
     /// Passes this capacity to routers from now on, instead of the measured one.
     pub(super) fn set_capacity(&mut self, capacity: Service) {
         self.measures = false;
@@ -193,6 +207,7 @@ impl Station {
     pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
         let taken = self.frame.take()?;
         self.ports.to_receiver_mut(self.frame_port)?.finish(now, &taken);
+        self.turns.carry(taken.packet.size);
         self.measure(f64::from(taken.packet.size), now.since(self.taken).as_secs_f64());
         Some(taken.packet)
     }
@@ -225,6 +240,7 @@ impl Station {
 
     /// Notes that an A-MPDU was acknowledged. Computes the station's capacity for a full one.
     pub(super) fn note_batch(&mut self, now: Time, batch: &Batch, since: Time) {
+        self.turns.carry(batch.acked_bytes);
         let frames = f64::from(batch.frames.max(1));
         let missing = f64::from(batch.max_frames.saturating_sub(batch.frames)) / frames;
         let longer = missing * f64::from(batch.air_bytes) * 8.0 / batch.rate.as_bps().max(1) as f64;
@@ -235,6 +251,7 @@ impl Station {
         }
     }
 
+    /// Adds a frame to the means from which routers get the station's capacity.
     fn measure(&mut self, bytes: f64, seconds: f64) {
         if !self.measures {
             return;

@@ -54,6 +54,38 @@ fn a_lone_packet_is_transmitted_at_once() {
 }
 
 #[test]
+fn a_turn_lasts_from_the_first_packet_to_the_answer() {
+    let mut medium = medium(2, |config| config.stations[2].frame_error = 1.0);
+    medium.record_statistics(true);
+    medium.push(at(1000), &packet(1));
+    drain(&mut medium);
+    let end = at(1000 + FRAME + 10 + 304);
+    let turns: Vec<Turn> = medium.drain_turns(1).collect();
+    assert_eq!(turns, [Turn { start: at(1000), end, bytes: 1300 }]);
+    assert_eq!(medium.busy_time(1, at(1500)), Some(end.since(at(1000))));
+    assert_eq!(
+        (medium.busy_time(1, at(900_000)), medium.open_turn(1)),
+        (Some(end.since(at(1000))), None)
+    );
+    // Further packets: turns follow each other without a gap.
+    (0..3).for_each(|_| medium.push(at(100_000), &packet(1)));
+    assert_eq!(medium.open_turn(1), Some(at(100_000)));
+    drain(&mut medium);
+    let turns: Vec<Turn> = medium.drain_turns(1).collect();
+    assert_eq!(turns.iter().map(|turn| turn.bytes).sum::<u64>(), 3 * 1300);
+    assert!(
+        turns.windows(2).all(|pair| pair[0].end == pair[1].start) && turns[0].start == at(100_000)
+    );
+    // A packet that is given up takes time, too.
+    medium.push(at(200_000), &packet(3));
+    drain(&mut medium);
+    let turns: Vec<Turn> = medium.drain_turns(2).collect();
+    assert_eq!((turns.len(), turns.iter().map(|turn| turn.bytes).sum::<u64>()), (7, 0));
+    let busy = turns[6].end.since(at(200_000));
+    assert_eq!(medium.busy_time(2, at(900_000)), Some(busy));
+}
+
+#[test]
 fn the_next_packet_waits_for_the_answer_and_a_backoff() {
     let mut medium = medium(1, |_| {});
     medium.push(at(1000), &packet(1));

@@ -1,5 +1,6 @@
 //! Runs a scenario and computes its results.
 
+mod links;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -9,18 +10,16 @@ use std::sync::Arc;
 
 use paceline_cc::{Span, Time, draws};
 use paceline_flow::{SenderStats, Transfer, VideoStats, Workload};
-use paceline_path::{Counters, Service};
 
-use crate::bins::{LinkBins, intervals};
+use crate::bins::intervals;
 use crate::build::build;
 use crate::call;
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, mean, power};
 use crate::names::Names;
-use crate::nodes::{Carrier, SharedMedium};
 use crate::outcome::{
-    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, MediumOutcome, Outcome,
-    PooledDelays, StationOutcome, completion_times, number_equal_names,
+    ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, Outcome, PooledDelays, completion_times,
+    number_equal_names,
 };
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
@@ -60,6 +59,8 @@ pub struct Simulation {
     warmup_totals: Option<Vec<WarmupTotals>>,
     /// Goodput of random arrivals at the end of the warm-up.
     warm_arrivals: u64,
+    /// Time until the end of the warm-up in which stations had packets to send, by medium and number.
+    warm_busy: Vec<Vec<Span>>,
     windows: Windows,
     /// True if a random number was drawn.
     seed_used: bool,
@@ -110,6 +111,7 @@ impl Simulation {
             places,
             warmup_totals: None,
             warm_arrivals: 0,
+            warm_busy: Vec::new(),
             windows,
             seed_used,
         })
@@ -159,6 +161,7 @@ impl Simulation {
                 self.places.flows.iter().map(|place| self.sofar(place)).collect();
             let goodput = |place: &FlowPlace| self.goodput(place);
             self.warm_arrivals = self.places.arrivals.iter().map(goodput).sum();
+            self.warm_busy = (0..self.places.media.len()).map(|index| self.busy(index)).collect();
             self.windows.open(warm, |flow| flows[flow].goodput);
             self.warmup_totals = Some(flows);
         }
@@ -338,100 +341,6 @@ impl Simulation {
             }
         }
         Ok(())
-    }
-
-    fn link(&self, index: usize) -> LinkOutcome {
-        let stage = self.places.links[index];
-        let name = self.scenario.links[index].name.clone();
-        match self.world.carrier(stage) {
-            Some(Carrier::Link(link)) => {
-                self.link_outcome(name, (link.service(), link.counters()), stage)
-            }
-            Some(Carrier::LookAhead(link)) => {
-                self.link_outcome(name, (&link.service(), link.counters()), stage)
-            }
-            Some(Carrier::Medium(shared)) => self.station(name, shared, 0),
-            Some(Carrier::Pipe(_)) | None => LinkOutcome { name, ..LinkOutcome::default() },
-        }
-    }
-
-    /// Returns the results of a station at a medium as a sender.
-    fn station(&self, name: String, shared: &SharedMedium, number: usize) -> LinkOutcome {
-        let SharedMedium { medium, first_record } = shared;
-        match medium.capacity(number) {
-            Some(capacity) => {
-                let counters = medium.counters(number);
-                self.link_outcome(name, (capacity, counters), first_record + number)
-            }
-            None => LinkOutcome { name, ..LinkOutcome::default() },
-        }
-    }
-
-    fn medium(&self, index: usize) -> MediumOutcome {
-        let name = self.scenario.media[index].name.clone();
-        let mut outcome = MediumOutcome { name, ..MediumOutcome::default() };
-        let Some(Carrier::Medium(shared)) = self.world.carrier(self.places.media[index]) else {
-            return outcome;
-        };
-        let medium = &shared.medium;
-        let spec = &self.scenario.media[index];
-        let since_start = self.world.now().as_secs_f64().max(1e-9);
-        for number in 0..medium.len() {
-            let stats = medium.stats(number);
-            let place = shared.first_record + number;
-            let link = self.station(spec.port_name(number), shared, number);
-            let records = self.world.recorder.as_ref().map(|all| &all.links);
-            let record = records.and_then(|all| all.get(place)?.as_ref());
-            let delivered = record.map_or(0, |record| record.sojourn.len()) as f64;
-            let delays_s = delivered * link.queue_delay_ms.mean / 1e3;
-            outcome.throughput_mbps += link.throughput_mbps;
-            outcome.stations.push(StationOutcome {
-                link,
-                waiting_packets: delays_s / self.measured().as_secs_f64().max(1e-9),
-                transmissions: stats.transmissions,
-                collisions: stats.collisions,
-                airtime: stats.airtime.as_secs_f64() / since_start,
-            });
-        }
-        outcome.collision_probability = medium.collision_probability();
-        outcome
-    }
-
-    /// Returns the results of a link, or of a station at a medium, whose record is at `place`.
-    fn link_outcome(
-        &self,
-        name: String,
-        (service, counters): (&Service, Counters),
-        place: usize,
-    ) -> LinkOutcome {
-        let mut outcome = LinkOutcome { name, ..LinkOutcome::default() };
-        let from = self.warmup_end();
-        let all = service.offered_in(from..self.world.now());
-        outcome.capacity_mbps = mbps(all, self.measured());
-        let records = self.world.recorder.as_ref().map(|all| &all.links);
-        let record = records.and_then(|all| all.get(place)?.as_ref());
-        let Some(record) = record else {
-            // Counters alone do not distinguish the warm-up.
-            outcome.throughput_mbps =
-                mbps(counters.delivered_bytes, self.world.now().since(Time::ZERO));
-            if all > 0 {
-                outcome.utilization = outcome.throughput_mbps / outcome.capacity_mbps;
-            }
-            outcome.queue_delay_ms.mean = counters.mean_sojourn().as_millis_f64();
-            outcome.drops = counters.dropped_packets();
-            outcome.marks = counters.marks + counters.ect0_marks;
-            return outcome;
-        };
-        outcome.throughput_mbps = mbps(record.delivered, self.measured());
-        if all > 0 {
-            outcome.utilization = record.delivered as f64 / all as f64;
-        }
-        outcome.queue_delay_ms = record.sojourn.quantiles();
-        outcome.drops = record.drops;
-        outcome.marks = record.marks;
-        let series = |bins: &LinkBins| bins.series(self.world.now(), service);
-        outcome.series = record.bins.as_ref().map(series);
-        outcome
     }
 
     fn flow(&self, index: usize, place: &FlowPlace) -> FlowOutcome {

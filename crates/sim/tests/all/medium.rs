@@ -185,6 +185,40 @@ fn abc_estimates_the_capacity_at_each_station_of_802_11n() {
     assert!(abc.1 < 0.6 * cubic.1, "{abc:?} {cubic:?}");
 }
 
+/// A station at 54 Mbit/s, and in the last tenth of the time at 6: its capacity is that of all the
+/// time, not of the last frames.
+#[test]
+fn capacities_of_stations_are_those_of_the_whole_run() {
+    let text = "duration = \"20s\"\nbin = \"1s\"\n[[medium]]\nname = \"home\"\nlayer = \"802.11a\"\n\
+                [[medium.station]]\nname = \"s\"\n\
+                rates = [{ at = \"0s\", rate = \"54Mbps\" }, { at = \"18s\", rate = \"6Mbps\" }]\n\
+                [[medium.station]]\nname = \"idle\"\nrate = \"54Mbps\"\n\
+                [[flow]]\nscheme = \"cubic\"\nstation = \"s\"\nrtt = \"20ms\"\n";
+    let scenario = paceline_sim::scenario::parse("s.toml", text, None).expect("a scenario");
+    for warmup in [0, 10, 19] {
+        let mut scenario = scenario.clone();
+        scenario.warmup = Span::from_secs(warmup);
+        let outcome = run(&scenario).expect("runs");
+        let [point, station, idle] = &outcome.media[0].stations[..] else { panic!("three") };
+        for link in [&point.link, &station.link] {
+            assert!(link.utilization > 0.1 && link.utilization <= 1.0, "{warmup}: {link:?}");
+            let carried = link.capacity_mbps * link.utilization;
+            assert!((carried / link.throughput_mbps - 1.0).abs() < 1e-9, "{warmup}: {link:?}");
+            let series = link.series.as_ref().expect("recorded");
+            let bins = series.throughput_mbps.iter().zip(&series.capacity_mbps);
+            assert!(bins.clone().all(|(carried, offered)| carried <= offered), "{series:?}");
+        }
+        // The access point always has a packet to send, but at the beginning.
+        assert!(point.link.utilization > 0.95, "{warmup}: {}", point.link.utilization);
+        let bins = &point.link.series.as_ref().expect("recorded").capacity_mbps;
+        assert!(bins[5] > 20.0 && bins[19] < 6.0, "{bins:?}");
+        let mean = bins[warmup as usize..].iter().sum::<f64>() / (20 - warmup) as f64;
+        assert!((point.link.capacity_mbps / mean - 1.0).abs() < 0.1, "{warmup}: {mean}");
+        assert_eq!((idle.link.capacity_mbps, idle.link.utilization), (0.0, 0.0));
+        assert!(idle.link.series.as_ref().expect("recorded").capacity_mbps[5].is_nan());
+    }
+}
+
 #[test]
 fn transmissions_count_with_and_without_rts() {
     let medium = |keys: &str| {

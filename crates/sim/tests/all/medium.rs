@@ -6,11 +6,11 @@
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::BufferSize;
 use paceline_sim::scenario::{
-    Capacity, Direction, FlowSpec, Layer, LinkSpec, MediumSpec, Scenario, StationPort, StationUse,
-    check_scheme,
+    Capacity, Direction, FlowSpec, Layer, LinkSpec, McsSpec, MediumSpec, Scenario, StationPort,
+    StationUse, WifiSpec, check_scheme,
 };
 use paceline_sim::{Outcome, run};
-use paceline_wifi::Preamble;
+use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble};
 
 const SHARE: f64 = 1300.0 / 1340.0;
 
@@ -235,6 +235,10 @@ fn transmissions_count_with_and_without_rts() {
     };
     assert_eq!(limits(""), (7, 4, 7));
     assert_eq!(limits("transmissions = 20"), (20, 20, 20));
+    // The numbers of docs/medium.md for packets in A-MPDUs: 8, and 7 in scenarios with a medium.
+    let config = MediumConfig::new(Phy::ht(Ht::default()), 1, Rate::ZERO);
+    let wifi = WifiSpec::new(McsSpec::constant(Mcs::LOWEST));
+    assert_eq!((config.aggregation.transmissions, wifi.retries + 1), (8, 8));
     // A packet is given up with a probability of 0.5^20 after an RTS, too.
     let drops = |keys: &str| run(&medium(keys)).expect("runs").media[0].stations[0].link.drops;
     assert_eq!(drops("transmissions = 20\nrts_above = 0"), 0);

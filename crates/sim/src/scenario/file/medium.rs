@@ -56,7 +56,7 @@ keys_with_channel! {
         after_own_collision: Wait, default "`\"difs\"`";
         /// number of transmissions after which a packet is given up: of a frame without RTS, of an
         /// RTS, and of the frame after it
-        transmissions: u32, default "`7`; `4` of a frame after an RTS",
+        transmissions: u32, default "`7`; `4` of a frame after an RTS, except in A-MPDUs",
             in within(1..=255, "write transmissions = 7") => transmissions;
     }
     {

@@ -33,7 +33,8 @@ pub struct MediumSpec {
     /// EIFS, as in ns-2.
     pub eifs_after_own_collision: bool,
     /// Number of transmissions after which a packet is given up: of a frame without RTS, of an RTS,
-    /// and of the frame after it. `None` for the standard's numbers: seven, seven and four.
+    /// and of the frame after it. `None` for the standard's numbers: seven, seven and four; packets
+    /// in A-MPDUs have seven, with or without RTS.
     pub transmissions: Option<u32>,
     /// Limits of an A-MPDU, and stations of other networks.
     pub channel: ChannelSpec,

@@ -1,5 +1,7 @@
 //! The file of a sweep: a scenario, the swept keys, and their values.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use paceline_sim::Names;
@@ -83,8 +85,11 @@ impl Grid {
         if keys.is_empty() {
             return Err(wrong("[grid] has no keys"));
         }
-        let grid =
-            Grid { scenario, folder: base, keys, runs, text: format!("{text}\0{scenario_text}") };
+        let mut text = format!("{text}\0{scenario_text}");
+        for (name, digest) in files_of(&scenario, &keys, &base) {
+            let _ = write!(text, "\0{name}\0{digest:016x}");
+        }
+        let grid = Grid { scenario, folder: base, keys, runs, text };
         if grid.points().is_none() {
             return Err(GridError::Key(format!("more than {MOST_RUNS} combinations")));
         }
@@ -157,13 +162,26 @@ impl Grid {
             .map_err(|error| GridError::Scenario { values: written(), error: Box::new(error) })
     }
 
-    /// Returns a digest of the sweep's file and of the scenario's: shards of one sweep have one digest.
+    /// Returns a digest of the sweep's file, of the scenario's, and of the files that they name, such as recordings, as they
+    /// were when the sweep was read: shards of one sweep have one digest.
     pub fn digest(&self) -> u64 {
         // FNV-1a.
         self.text.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
             (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     }
+}
+
+/// Returns the digests of the files that the scenario and the swept values name.
+fn files_of(
+    scenario: &Table,
+    keys: &[(String, Vec<Value>)],
+    folder: &Path,
+) -> BTreeMap<String, u64> {
+    let swept = keys.iter().map(|(name, values)| (name.clone(), Value::Array(values.clone())));
+    let mut files = scenario::named_files(&swept.collect(), Some(folder));
+    files.append(&mut scenario::named_files(scenario, Some(folder)));
+    files
 }
 
 /// Returns the text of a scenario with other values of its keys. `values` is TOML: paths of keys, as in `[grid]`, with one

@@ -34,7 +34,12 @@ pub enum MergeError {
     #[error("{}: has no part-*.parquet of `paceline sweep`", .0.display())]
     Nothing(PathBuf),
     /// A file belongs to another sweep than the first.
-    #[error("{}: is of another sweep than {}; put the shards of each sweep into a folder of their own", .0.display(), .1.display())]
+    #[error(
+        "{}: is of another sweep than {}, or its files, such as recordings, had other contents; put the shards of each \
+         sweep into a folder of their own",
+        .0.display(),
+        .1.display()
+    )]
     Other(PathBuf, PathBuf),
     /// Shards are missing.
     #[error("{}: has no table of shard {}; run `paceline sweep` with --shard {}", .0.display(), .1.join(", "), .1[0])]

@@ -36,7 +36,11 @@ pub enum SweepError {
     #[error("stopped")]
     Stopped,
     /// A file has runs of another sweep.
-    #[error("{}: has runs of another sweep; choose another folder, or remove the file", .0.display())]
+    #[error(
+        "{}: has runs of another sweep, or of one whose files, such as recordings, have changed; choose another folder, \
+         or remove the file",
+        .0.display()
+    )]
     Other(PathBuf),
     /// A file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]

@@ -176,3 +176,30 @@ fn runs_of_another_sweep_are_not_overwritten() {
     std::fs::write(&journal, format!("{head}\n")).expect("a journal");
     assert!(attempt().contains("part-1-of-1.journal: has runs of another sweep"));
 }
+
+#[test]
+fn a_changed_recording_starts_another_sweep() {
+    let (folder, files) = (Folder::new("recordings"), Folder::new("recorded"));
+    let text = SWEEP
+        .replace(
+            "\"link.rate\" = [\"4Mbps\", \"8Mbps\"]",
+            "\"link.trace\" = [\"a.down\", \"b.down\"]",
+        )
+        .replace("rate = \"1Mbps\"", "trace = \"a.down\"");
+    let grid = || Grid::parse(&text, &files.0, |_| Err("no file".into())).expect("a grid");
+    let write = |name: &str, text: &str| std::fs::write(files.0.join(name), text).expect("written");
+    write("a.down", "1\n2\n3\n");
+    write("b.down", "1\n3\n");
+    make(&grid(), "1/2", &folder);
+    // Equal contents are the same sweep, as on another machine.
+    write("b.down", "1\n3\n");
+    assert_eq!(make(&grid(), "1/2", &folder).1, 0);
+    write("b.down", "2\n3\n");
+    let (names, count) = (paceline_remy::names(), Count::default());
+    let shard: Shard = "1/2".parse().expect("a shard");
+    let error = sweep(&grid(), shard, &folder.0, &names, &count).expect_err("another recording");
+    assert!(error.to_string().contains("recordings, have changed"), "{error}");
+    make(&grid(), "2/2", &folder);
+    let error = merge(&folder.0).expect_err("two recordings");
+    assert!(error.to_string().contains("had other contents"), "{error}");
+}

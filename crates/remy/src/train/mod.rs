@@ -7,6 +7,7 @@
 
 mod divide;
 mod evaluator;
+pub(crate) mod files;
 mod folder;
 pub(crate) mod memo;
 mod neighbours;
@@ -56,7 +57,7 @@ pub enum TrainError {
         /// File of its state.
         path: std::path::PathBuf,
         /// The part that differs.
-        what: &'static str,
+        what: String,
     },
     /// A table cannot be run.
     #[error("{0}")]
@@ -147,6 +148,7 @@ impl<E: Evaluator> Trainer<E> {
         let two = specification.trains_two();
         let table = RuleTable::new(tree)?.with_timer(settings.timer);
         let mut state = TrainingState::first(text, seed, &table, two);
+        state.files = Some(files::digests(text, folder));
         state.start = start.map(|_| Readable::of_table(&table, ""));
         let table = Arc::new(table);
         let other = two.then(|| Arc::clone(&table));
@@ -179,7 +181,10 @@ impl<E: Evaluator> Trainer<E> {
         match folder.state()? {
             None => folder.write("specification.toml", text)?,
             Some((mut state, table)) => {
-                let other = |what| TrainError::Other { path: folder.file("state.json"), what };
+                let other = |what: &str| TrainError::Other {
+                    path: folder.file("state.json"),
+                    what: what.into(),
+                };
                 if !plan.says(&state.specification) {
                     return Err(other("specification"));
                 }
@@ -187,6 +192,10 @@ impl<E: Evaluator> Trainer<E> {
                     folder.write("specification.toml", text)?;
                     state.specification = text.to_string();
                 }
+                if let Some(file) = files::changed(&state.files, &trainer.state.files) {
+                    return Err(other(&format!("content of {file}")));
+                }
+                state.files.clone_from(&trainer.state.files);
                 if start.is_some() && state.start != trainer.state.start {
                     return Err(other("table to start from"));
                 }

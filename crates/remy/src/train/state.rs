@@ -3,6 +3,7 @@
 use paceline_schemes::remy::RuleTable;
 use serde::{Deserialize, Serialize};
 
+use super::files::Digests;
 use super::neighbours::Change;
 use crate::readable::Readable;
 
@@ -76,6 +77,9 @@ pub struct TrainingState {
     format: String,
     /// The text of the specification.
     pub specification: String,
+    /// Digests of the files that the specification names; `None` in states of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) files: Option<Digests>,
     /// The seed.
     pub seed: u64,
     /// Number of steps so far.
@@ -133,6 +137,7 @@ impl TrainingState {
         TrainingState {
             format: FORMAT.to_string(),
             specification: specification.to_string(),
+            files: None,
             seed,
             step: 0,
             generation: 0,

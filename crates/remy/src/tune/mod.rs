@@ -23,6 +23,7 @@ use crate::clock::CpuClock;
 use crate::evaluate::{EvaluatorError, Trial};
 use crate::score;
 use crate::spec::{Objective, Specification, SpecificationError, Specimen};
+use crate::train::files;
 use crate::train::memo::Memo;
 use crate::train::race::{Baseline, Candidate, Race, Scorer, best};
 use crate::train::sets::{Set, networks_of};
@@ -102,7 +103,8 @@ impl Tuner {
         }
         let written =
             names.check_scheme(scheme).map_err(|error| EvaluatorError::Other(error.to_string()))?;
-        let state = TuningState::first(text, seed, &written, vary);
+        let mut state = TuningState::first(text, seed, &written, vary);
+        state.files = Some(files::digests(text, folder));
         let tuner = Tuner {
             names: names.clone(),
             work,
@@ -138,7 +140,7 @@ impl Tuner {
                         path.display()
                     ))
                 };
-                let state = TuningState::read(&text).map_err(broken)?;
+                let mut state = TuningState::read(&text).map_err(broken)?;
                 let scheme = tuner.names.check_scheme(&state.scheme);
                 let scheme = scheme.map_err(|error| broken(error.to_string()))?;
                 let now = &tuner.state;
@@ -149,9 +151,14 @@ impl Tuner {
                     ("seed", state.seed == now.seed),
                 ] {
                     if !is_equal {
-                        return Err(TrainError::Other { path, what });
+                        return Err(TrainError::Other { path, what: what.into() });
                     }
                 }
+                if let Some(file) = files::changed(&state.files, &now.files) {
+                    let what = format!("content of {file}");
+                    return Err(TrainError::Other { path, what });
+                }
+                state.files.clone_from(&now.files);
                 (tuner.state, tuner.scheme) = (state, scheme);
             }
         }

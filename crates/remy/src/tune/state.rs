@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::numbers::Change;
 use crate::train::TrainingCost;
+use crate::train::files::Digests;
 
 /// Value of the file's first entry.
 const FORMAT: &str = "paceline-remy-tuning 1";
@@ -19,6 +20,9 @@ pub struct TuningState {
     format: String,
     /// The text of the specification.
     pub specification: String,
+    /// Digests of the files that the specification names; `None` in states of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) files: Option<Digests>,
     /// The seed.
     pub seed: u64,
     /// The scheme at the beginning, as written by the user.
@@ -60,6 +64,7 @@ impl TuningState {
         TuningState {
             format: FORMAT.to_string(),
             specification: specification.to_string(),
+            files: None,
             seed,
             start: scheme.to_string(),
             vary: vary.to_vec(),

@@ -422,3 +422,35 @@ fn broken_files_are_named_with_a_remedy() {
     let (trainer, log) = open(&folder);
     assert_eq!((trainer.state().step, log.len()), (1, 0));
 }
+
+#[test]
+fn a_training_goes_on_only_with_the_same_recording() {
+    let folder = TemporaryFolder::new("recordings");
+    std::fs::create_dir_all(&folder.0).expect("a folder");
+    let write = |text: &str| std::fs::write(folder.0.join("ride.down"), text).expect("written");
+    let link = "link = { from = \"2Mbps\", to = \"4Mbps\", steps = 2 }";
+    let text = SPECIFICATION.replace(link, "traces = \"ride.down\"");
+    let open = || {
+        let work = Arc::new(EvaluatorWork::default());
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
+        let plan = Plan::new(&text, Some(&folder.0), 3);
+        let training = Folder::open(&folder.0.join("training")).expect("a folder");
+        Trainer::open(&plan, evaluator, work, training).map(|_| ())
+    };
+    write("1\n5\n10\n");
+    open().expect("begins");
+    open().expect("goes on");
+    write("1\n5\n20\n");
+    let error = open().expect_err("another recording").to_string();
+    assert!(error.contains("a training with another content of ride.down has begun"), "{error}");
+    // A state without digests is one of an earlier version.
+    let state = folder.0.join("training/state.json");
+    let written = std::fs::read_to_string(&state).expect("a state");
+    let begin = written.find("\"files\":").expect("digests");
+    let end = begin + written[begin..].find("},").expect("their end") + 2;
+    std::fs::write(&state, format!("{}{}", &written[..begin], &written[end..])).expect("written");
+    open().expect("goes on");
+    // From here on it has the digests.
+    write("1\n5\n30\n");
+    assert!(open().is_err());
+}

@@ -149,3 +149,24 @@ impl Drop for TemporaryFolder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+#[test]
+fn a_tuning_goes_on_only_with_the_same_recording() {
+    let folder = TemporaryFolder::new("tune-recordings");
+    std::fs::create_dir_all(&folder.0).expect("a folder");
+    let write = |text: &str| std::fs::write(folder.0.join("ride.down"), text).expect("written");
+    let link = "link = { from = \"2Mbps\", to = \"4Mbps\", steps = 2 }";
+    let text = SPECIFICATION.replace(link, "traces = \"ride.down\"");
+    let open = || {
+        tuned(&text, "copa", &[], |plan| {
+            let plan = TuningPlan { folder: Some(&folder.0), ..*plan };
+            Tuner::open(&plan, work(), Folder::open(&folder.0.join("tuning"))?).map(|_| ())
+        })
+    };
+    write("1\n5\n10\n");
+    open().expect("begins");
+    open().expect("goes on");
+    write("1\n5\n20\n");
+    let error = open().expect_err("another recording").to_string();
+    assert!(error.contains("a training with another content of ride.down has begun"), "{error}");
+}

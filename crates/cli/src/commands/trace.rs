@@ -236,25 +236,25 @@ Examples:
 pub(crate) struct Generate {
     /// A built-in trace, `constant` or `square`
     name: String,
-    /// The seed of a built-in trace
-    #[arg(long, default_value_t = paceline_trace::DEFAULT_SEED)]
-    seed: u64,
+    /// The seed of a built-in trace [default: 1]
+    #[arg(long)]
+    seed: Option<u64>,
     /// The duration. By default the usual duration of a built-in trace, 140 s for `square`, and the
     /// shortest possible for `constant`
     #[arg(long, value_parser = args::length, allow_hyphen_values = true)]
     duration: Option<Span>,
-    /// The rate of `constant`
-    #[arg(long, default_value = "12Mbps", value_parser = args::rate)]
-    rate: Rate,
-    /// The lower rate of `square`
-    #[arg(long, default_value = "12Mbps", value_parser = args::rate)]
-    low: Rate,
-    /// The higher rate of `square`
-    #[arg(long, default_value = "24Mbps", value_parser = args::rate)]
-    high: Rate,
-    /// Half the period of `square`
-    #[arg(long, default_value = "500ms", value_parser = args::length)]
-    half_period: Span,
+    /// The rate of `constant` [default: 12Mbps]
+    #[arg(long, value_parser = args::rate)]
+    rate: Option<Rate>,
+    /// The lower rate of `square` [default: 12Mbps]
+    #[arg(long, value_parser = args::rate)]
+    low: Option<Rate>,
+    /// The higher rate of `square` [default: 24Mbps]
+    #[arg(long, value_parser = args::rate)]
+    high: Option<Rate>,
+    /// Half the period of `square` [default: 500ms]
+    #[arg(long, value_parser = args::length)]
+    half_period: Option<Span>,
     /// Write to this file instead of standard output (`-`)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -264,22 +264,28 @@ impl Generate {
     fn run(self) -> Result<(), Error> {
         file(self.output.as_deref())
             .map_or(Ok(Format::Csv), |path| Format::to_write(path, None))?;
+        self.check_options()?;
         let trace = match self.name.as_str() {
-            "constant" => match self.duration {
-                // A constant rate repeats, so the shortest trace will do.
-                None => paceline_trace::constant(self.rate),
-                Some(length) => {
-                    let name = format!("constant {}", self.rate);
-                    paceline_trace::steps(&name, &[(length, self.rate)])
+            "constant" => {
+                let rate = self.rate.unwrap_or(Rate::from_mbps(12.0));
+                match self.duration {
+                    // A constant rate repeats, so the shortest trace will do.
+                    None => paceline_trace::constant(rate),
+                    Some(length) => {
+                        paceline_trace::steps(&format!("constant {rate}"), &[(length, rate)])
+                    }
                 }
-            },
-            "square" => {
-                let length = self.duration.unwrap_or(Span::from_secs(140));
-                paceline_trace::square_wave(self.low, self.high, self.half_period, length)
             }
+            "square" => paceline_trace::square_wave(
+                self.low.unwrap_or(Rate::from_mbps(12.0)),
+                self.high.unwrap_or(Rate::from_mbps(24.0)),
+                self.half_period.unwrap_or(Span::from_millis(500)),
+                self.duration.unwrap_or(Span::from_secs(140)),
+            ),
             name => {
                 let length = self.duration.or(paceline_trace::default_length(name));
-                paceline_trace::synthetic(name, self.seed, length.unwrap_or(Span::from_secs(140)))
+                let seed = self.seed.unwrap_or(paceline_trace::DEFAULT_SEED);
+                paceline_trace::synthetic(name, seed, length.unwrap_or(Span::from_secs(140)))
             }
         };
         let trace = trace.map_err(|mut error| {
@@ -290,6 +296,32 @@ impl Generate {
             tell(error)
         })?;
         save(&trace, self.output.as_deref(), None, Span::from_millis(100))
+    }
+
+    /// Returns an error if an option is given that a trace of this name does not use.
+    fn check_options(&self) -> Result<(), Error> {
+        let uses = match self.name.as_str() {
+            "constant" => ["--rate"].as_slice(),
+            "square" => &["--low", "--high", "--half-period"],
+            name if paceline_trace::default_length(name).is_some() => &["--seed"],
+            // The name is unknown: its error says more.
+            _ => return Ok(()),
+        };
+        let given = [
+            ("--seed", self.seed.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--low", self.low.is_some()),
+            ("--high", self.high.is_some()),
+            ("--half-period", self.half_period.is_some()),
+        ];
+        match given.into_iter().find(|(option, is_given)| *is_given && !uses.contains(option)) {
+            None => Ok(()),
+            Some((option, _)) => Err(Error::Usage(format!(
+                "{option}: the trace `{}` has no such option; it has {} and --duration",
+                self.name,
+                uses.join(", ")
+            ))),
+        }
     }
 }
 

@@ -237,9 +237,22 @@ const LATE: &[Line] = &[
     (&["dumbbell.toml"], &["paceline run dumbbell.toml"]),
 ];
 
+/// Options that the chosen kind does not use, several documents on standard output, and names of files for folders.
+const UNUSED: &[Line] = &[
+    (
+        &["trace", "generate", "square", "--rate", "6Mbps"],
+        &["--rate", "--low, --high, --half-period"],
+    ),
+    (&["trace", "generate", "constant", "--low", "6Mbps"], &["--low", "it has --rate"]),
+    (&["trace", "generate", "constant", "--seed", "9"], &["--seed", "it has --rate"]),
+    (&["trace", "generate", "lte-driving", "--rate", "6Mbps"], &["--rate", "it has --seed"]),
+    (&["trace", "generate", "squre", "--low", "6Mbps"], &["constant, square"]),
+];
+
 #[test]
 fn each_message_names_the_remedy() {
-    for &(arguments, words) in LINES.iter().chain(NEWCOMERS).chain(NAMES).chain(LATE) {
+    for &(arguments, words) in LINES.iter().chain(NEWCOMERS).chain(NAMES).chain(LATE).chain(UNUSED)
+    {
         let seen = paceline(arguments);
         assert_eq!(seen.code, 2, "{arguments:?}: {}{}", seen.out, seen.err);
         for word in words {

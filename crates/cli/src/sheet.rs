@@ -11,8 +11,8 @@ use crate::csv;
 use crate::names::command_line;
 use crate::output::Error;
 
-/// Longest list of numbers that becomes columns of its own; longer ones are one cell.
-const LONGEST_IN_COLUMNS: usize = 2;
+/// Length of lists of numbers that become columns of their own: ranges. Other lists are one cell.
+const RANGE_VALUES: usize = 2;
 
 /// A value of a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +127,8 @@ fn flatten(name: &str, node: Node, cells: &mut Cells) {
                 })
                 .collect();
             let Some(scalars) = scalars else { return };
-            if scalars.len() == LONGEST_IN_COLUMNS {
+            let is_text = |cell: &Option<Cell>| matches!(cell, Some(Cell::Text(_)));
+            if scalars.len() == RANGE_VALUES && !scalars.iter().any(is_text) {
                 let cell = |(at, cell): (usize, Option<Cell>)| (below(&at.to_string()), cell);
                 cells.extend(scalars.into_iter().enumerate().map(cell));
             } else {
@@ -255,6 +256,16 @@ mod tests {
         assert_eq!(read[1], ["x", "", "", "", "", "1.5"]);
         assert_eq!(read[2], ["y, \"z\"\n", "2", "1", "2.25", "", ""]);
         assert_eq!(Sheet::of_rows::<u8>(&[]).expect("a table").to_csv(), "\n");
+    }
+
+    #[test]
+    fn lists_of_texts_are_one_cell_whatever_their_length() {
+        let rows = [
+            serde_json::json!({"halves": ["sender"]}),
+            serde_json::json!({"halves": ["sender", "router"]}),
+        ];
+        let text = Sheet::of_rows(&rows).expect("a table").to_csv();
+        assert_eq!(text, "halves\nsender\nsender router\n");
     }
 
     #[test]

@@ -114,6 +114,24 @@ pub(crate) fn is_standard_output(path: Option<&Path>) -> bool {
     path == Some(Path::new("-"))
 }
 
+/// Checks, before anything runs, that at most one option writes to standard output: `--json`, if `json` is true, or one of
+/// `options`, with the file that each names. Returns true if one of these replaces the tables there.
+pub(crate) fn replaces_tables(
+    json: bool,
+    options: &[(&str, Option<&Path>)],
+) -> Result<bool, Error> {
+    let mut printed = options.iter().filter(|(_, path)| is_standard_output(*path));
+    let Some((first, _)) = printed.next() else { return Ok(false) };
+    let second = match printed.next() {
+        Some((option, _)) => format!("{option} -"),
+        None if json => "--json".into(),
+        None => return Ok(true),
+    };
+    Err(Error::Usage(format!(
+        "{first} - and {second}: standard output takes one of them: write {first} FILE"
+    )))
+}
+
 /// Writes rows into a file that the user named: Parquet if its name ends with .parquet, else CSV;
 /// `-` is standard output.
 pub(crate) fn write_rows<R: Serialize>(path: &Path, rows: &[R], quiet: bool) -> Result<(), Error> {
@@ -185,17 +203,24 @@ pub(crate) struct TableFiles {
     /// Write the result; the name says what: .csv or .parquet for the table, .json for all of it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the table into this CSV or Parquet file, with the fields of JSON as columns; - for standard output, before
-    /// the table in words
+    /// Write the table into this CSV or Parquet file, with the fields of JSON as columns; - for standard output, instead
+    /// of tables
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
 
 impl TableFiles {
-    /// Checks, before anything runs, that the files can be written.
-    pub(crate) fn prepare(&self) -> Result<(), Error> {
+    /// Checks, before anything runs, that the files can be written, and that `--csv` does not write to standard output
+    /// beside `--json`.
+    pub(crate) fn prepare(&self, json: bool) -> Result<(), Error> {
         self.wanted()?;
-        prepare_table("--csv", self.csv.as_deref())
+        prepare_table("--csv", self.csv.as_deref())?;
+        replaces_tables(json, &[("--csv", self.csv.as_deref())]).map(|_| ())
+    }
+
+    /// Returns true if `--csv` writes to standard output, in place of tables.
+    pub(crate) fn replaces_tables(&self) -> bool {
+        is_standard_output(self.csv.as_deref())
     }
 
     fn wanted(&self) -> Result<Option<(&Path, Kind)>, Error> {
@@ -232,6 +257,25 @@ mod tests {
         ] {
             assert_eq!(Kind::of_name(Path::new(name)), kind, "{name}");
         }
+    }
+
+    #[test]
+    fn standard_output_takes_one_document() {
+        let (none, dash, file) = (None, Some(Path::new("-")), Some(Path::new("t.csv")));
+        for (json, csv, series, expected) in [
+            (false, none, none, Some(false)),
+            (true, file, none, Some(false)),
+            (false, dash, file, Some(true)),
+            (false, none, dash, Some(true)),
+            (false, dash, dash, None),
+            (true, none, dash, None),
+        ] {
+            let found = replaces_tables(json, &[("--csv", csv), ("--series", series)]);
+            assert_eq!(found.ok(), expected, "{json} {csv:?} {series:?}");
+        }
+        let error = replaces_tables(true, &[("--csv", dash)]).expect_err("two documents");
+        assert_eq!(error.status(), 2);
+        assert!(error.to_string().contains("--csv - and --json"), "{error}");
     }
 
     #[test]

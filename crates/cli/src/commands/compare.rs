@@ -156,6 +156,8 @@ impl Compare {
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
         results::prepare_table("--csv", self.csv.as_deref())?;
         results::prepare_table("--series", self.series.as_deref())?;
+        let printed = [("--csv", self.csv.as_deref()), ("--series", self.series.as_deref())];
+        let is_csv = results::replaces_tables(self.json, &printed)?;
         let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
         pool.run()?;
         if let Some(until) = self.until {
@@ -165,10 +167,7 @@ impl Compare {
         let warnings = silent(&rows);
         let printed = if self.json {
             output::print_json(&CompareFields::of(&rows))
-        } else if [&self.csv, &self.series]
-            .iter()
-            .any(|path| results::is_standard_output(path.as_deref()))
-        {
+        } else if is_csv {
             Ok(())
         } else {
             output::print(&tables::tables(&rows))

@@ -100,7 +100,7 @@ pub(crate) struct Contest {
     #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each attempt into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
-    /// before the table
+    /// instead of tables
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
@@ -128,6 +128,7 @@ impl Contest {
         let entries = self.entries()?;
         let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
         results::prepare_table("--csv", self.csv.as_deref())?;
+        let is_csv = results::replaces_tables(self.json, &[("--csv", self.csv.as_deref())])?;
         let store = match wanted {
             Some((folder, Kind::Folder)) => {
                 let runs = folder.join("runs");
@@ -142,6 +143,7 @@ impl Contest {
         }
         let printed = match self.json {
             true => output::print_json(&Attempts { attempts: &attempts }),
+            false if is_csv => Ok(()),
             false => output::print(&tables(&attempts)),
         };
         // Prints and writes as many results as possible, also if some could not be kept.

@@ -86,7 +86,7 @@ pub(crate) struct Evaluate {
     #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each criterion and scheme into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
-    /// before the table
+    /// instead of tables
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
@@ -126,6 +126,7 @@ impl Evaluate {
         }
         let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
         results::prepare_table("--csv", self.csv.as_deref())?;
+        let is_csv = results::replaces_tables(self.json, &[("--csv", self.csv.as_deref())])?;
         let store = match wanted {
             Some((folder, Kind::Folder)) => {
                 let runs = folder.join("runs");
@@ -143,6 +144,7 @@ impl Evaluate {
         let done = done.map_err(failure)?;
         let printed = match self.json {
             true => output::print_json(&EvaluateFields::of(&done)),
+            false if is_csv => Ok(()),
             false => output::print(&table(&done)),
         };
         // Prints and writes as many results as possible, also if some could not be kept.

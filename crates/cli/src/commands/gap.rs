@@ -177,7 +177,7 @@ fn kernel_names_scheme(name: &str) -> &str {
 
 impl Gap {
     pub(crate) fn run(self) -> Result<(), Error> {
-        self.files.prepare()?;
+        self.files.prepare(self.json)?;
         if let Some(folder) = &self.linux {
             if let Some(folder) = folder {
                 linux_hosts::look_in(folder);
@@ -221,7 +221,7 @@ impl Gap {
         self.files.write(&rows, (&GapRows { rows: &rows }, self.seed), self.quiet)?;
         if self.json {
             output::print_json(&GapRows { rows: &rows })?;
-        } else {
+        } else if !self.files.replaces_tables() {
             output::print(&table::tables(&rows))?;
         }
         let late = rows.iter().filter(|row| self.strict && row.emulated.late);
@@ -237,6 +237,9 @@ impl Gap {
         self.files.write(&rows, (&document, self.seed), self.quiet)?;
         if self.json {
             return output::print_json(&document);
+        }
+        if self.files.replaces_tables() {
+            return Ok(());
         }
         output::print(&linux::table(&rows, &guest))
     }

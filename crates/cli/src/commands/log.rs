@@ -37,7 +37,7 @@ pub(crate) struct Log {
     /// .parquet for the table, .json; `-` is an SVG drawing on standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a row for each log into this CSV or Parquet file; - for standard output, before the table in words
+    /// Write a row for each log into this CSV or Parquet file; - for standard output, instead of tables
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -168,6 +168,8 @@ impl Log {
             false => results::prepare(output, &[Kind::Figure, Kind::Table, Kind::Json])?,
         };
         results::prepare_table("--csv", self.csv.as_deref())?;
+        let printed = [("-o", output), ("--csv", self.csv.as_deref())];
+        let is_csv = results::replaces_tables(self.json, &printed)?;
         if is_printed || matches!(wanted, Some((_, Kind::Figure))) {
             return self.plot(wanted.map(|(path, _)| path), bin_ms);
         }
@@ -179,6 +181,9 @@ impl Log {
         results::write_both(wanted, self.csv.as_deref(), &rows, (&document, None), self.quiet)?;
         if self.json {
             return output::print_json(&document);
+        }
+        if is_csv {
+            return Ok(());
         }
         let mut grid = Grid::numbers(&HEADINGS);
         rows.iter().for_each(|row| grid.row(row.cells()));

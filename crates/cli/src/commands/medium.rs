@@ -190,7 +190,7 @@ fn measured_time(text: &str) -> Result<Span, String> {
 impl Medium {
     pub(crate) fn run(self) -> Result<(), Error> {
         let (config, rates) = self.settings()?;
-        self.files.prepare()?;
+        self.files.prepare(self.json)?;
         let load = match self.direction {
             Direction::Up => SaturatedSenders::Up,
             Direction::Down => SaturatedSenders::Down,
@@ -235,6 +235,7 @@ impl Medium {
         self.files.write(&streams(report, rates, load), (report, Some(self.seed)), self.quiet)?;
         match self.json {
             true => output::print_json(report),
+            false if self.files.replaces_tables() => Ok(()),
             false => output::print(&table(report, rates, load, write)),
         }
     }

@@ -99,7 +99,7 @@ pub(crate) struct Reproduce {
     #[arg(short, long, value_name = "PATH", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
-    /// before the table
+    /// instead of tables
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
 }
@@ -181,6 +181,7 @@ impl Reproduce {
         }
         let wanted = results::prepare(self.output.as_deref(), &WRITTEN)?;
         results::prepare_table("--csv", self.csv.as_deref())?;
+        let is_csv = results::replaces_tables(self.json, &[("--csv", self.csv.as_deref())])?;
         let store = match wanted {
             Some((folder, Kind::Folder)) => {
                 let runs = Setting::runs(folder);
@@ -198,6 +199,7 @@ impl Reproduce {
         let printed = match (self.json, self.costs) {
             (true, true) => output::print_json(&ReproduceFields::with_costs(&done)),
             (true, false) => output::print_json(&ReproduceFields::of(&done)),
+            (false, _) if is_csv => Ok(()),
             (false, true) => output::print(&(table(&done) + &costs(&done.costs))),
             (false, false) => output::print(&table(&done)),
         };

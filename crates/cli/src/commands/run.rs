@@ -127,9 +127,12 @@ impl Run {
         let wanted = results::prepare(self.output.as_deref(), &Kind::ALL)?;
         results::prepare_table("--csv", self.csv.as_deref())?;
         results::prepare_table("--series", self.series.as_deref())?;
-        let is_csv = [self.csv.as_deref(), self.series.as_deref(), self.probe.path()]
-            .into_iter()
-            .any(results::is_standard_output);
+        let printed = [
+            ("--csv", self.csv.as_deref()),
+            ("--series", self.series.as_deref()),
+            ("--probe", self.probe.path()),
+        ];
+        let is_csv = results::replaces_tables(self.json, &printed)?;
         let capture = self.capture.open()?;
         scenario.capture = capture.as_ref().map(CaptureFile::capture);
         let logs = self.log.open()?;

@@ -32,7 +32,8 @@ pub(crate) struct Schemes {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Write a row for each scheme and queue into this CSV or Parquet file, or with a name for each of its parameters
+    /// Write a row for each scheme and queue into this CSV or Parquet file, or with a name for each of its parameters;
+    /// - for standard output, instead of tables
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -56,6 +57,7 @@ struct Entry {
 impl Schemes {
     pub(crate) fn run(self) -> Result<(), Error> {
         results::prepare_table("--csv", self.csv.as_deref())?;
+        let is_csv = results::replaces_tables(self.json, &[("--csv", self.csv.as_deref())])?;
         let mut listing = listing();
         if let Some(name) = &self.name {
             let known = listing.schemes.iter().chain(&listing.queues);
@@ -85,6 +87,9 @@ impl Schemes {
         }
         if self.json {
             return output::print_json(&listing);
+        }
+        if is_csv {
+            return Ok(());
         }
         match self.name {
             None => output::print(&overview(&listing)),

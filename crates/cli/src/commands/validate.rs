@@ -42,7 +42,8 @@ pub(crate) struct Validate {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Outputs")]
     json: bool,
-    /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns
+    /// Write a row for each check into this CSV or Parquet file, with the fields of JSON as columns; - for standard output,
+    /// instead of tables
     #[arg(long, value_name = "FILE", help_heading = "Outputs")]
     csv: Option<PathBuf>,
     /// Fail unless every check was measured and agrees
@@ -90,6 +91,7 @@ impl Validate {
         let others = self.output.as_deref().filter(|path| !is_text(path));
         let wanted = results::prepare(others, &[Kind::Table, Kind::Json])?;
         results::prepare_table("--csv", self.csv.as_deref())?;
+        let is_csv = results::replaces_tables(self.json, &[("--csv", self.csv.as_deref())])?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
             cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
@@ -124,7 +126,7 @@ impl Validate {
         )?;
         if self.json {
             output::print_json(&report)?;
-        } else {
+        } else if !is_csv {
             output::print(&table(&report))?;
         }
         let Counts { checks, agree, differ, .. } = report.counts;

@@ -123,6 +123,17 @@ fn a_dash_is_standard_output() {
 }
 
 #[test]
+fn a_table_on_standard_output_stands_alone() {
+    for line in
+        [&["schemes", "--csv", "-"][..], &["reproduce", "S13", "--quick", "-q", "--csv", "-"]]
+    {
+        let table = fine(line);
+        let cells = |row: &str| row.matches(',').count() >= 3;
+        assert!(table.lines().count() > 1 && table.lines().all(cells), "{line:?}: {table}");
+    }
+}
+
+#[test]
 fn constant_traces_have_the_length_asked_for() {
     let trace = |more: &[&str]| fine(&[&["trace", "generate", "constant"], more].concat());
     assert_eq!(trace(&[]), "1\n");

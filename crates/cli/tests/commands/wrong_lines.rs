@@ -247,6 +247,10 @@ const UNUSED: &[Line] = &[
     (&["trace", "generate", "constant", "--seed", "9"], &["--seed", "it has --rate"]),
     (&["trace", "generate", "lte-driving", "--rate", "6Mbps"], &["--rate", "it has --seed"]),
     (&["trace", "generate", "squre", "--low", "6Mbps"], &["constant, square"]),
+    (&["compare", "--csv", "-", "--json"], &["--csv - and --json"]),
+    (&["compare", "--series", "-", "--csv", "-"], &["--csv - and --series -"]),
+    (&["schemes", "--csv", "-", "--json"], &["--csv - and --json"]),
+    (&["remy", "eval", "starter", "--csv", "-", "--json"], &["--csv - and --json"]),
 ];
 
 #[test]

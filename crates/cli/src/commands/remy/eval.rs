@@ -167,7 +167,7 @@ struct Assessments {
 
 impl Eval {
     pub(crate) fn run(self) -> Result<(), Error> {
-        self.files.prepare()?;
+        self.files.prepare(self.json)?;
         match &self.on {
             Some(OnArgument::Specification(file)) => {
                 if let Some(name) = self.network.given() {
@@ -237,7 +237,9 @@ impl Eval {
                 format!("{:.0}", row.simulated_s_per_cpu_s),
             ]);
         }
-        output::print(&grid.text())?;
+        if !self.files.replaces_tables() {
+            output::print(&grid.text())?;
+        }
         for (row, name) in rows.iter().zip(&names) {
             self.note_starved(name, &row.starved, |one| format!("seed {}", one.seed));
         }
@@ -292,7 +294,9 @@ impl Eval {
             true => drawn(&specification, &rows, &names, seeds.len()),
             false => networks(&rows, &names, &specimens),
         };
-        output::print(&(summary(&rows, &names) + "\n" + &each))?;
+        if !self.files.replaces_tables() {
+            output::print(&(summary(&rows, &names) + "\n" + &each))?;
+        }
         for (row, name) in rows.iter().zip(&names) {
             self.note_starved(name, &row.starved, |one| {
                 let seed = seeds.iter().position(|seed| *seed == one.seed).unwrap_or(0);

@@ -118,10 +118,11 @@ struct CheckRow<'a> {
     /// The bound in force, or the stated one of a check that was withdrawn.
     #[serde(flatten)]
     bound: &'a BoundResult,
-    /// Whether the bound holds that was stated before the first run.
+    /// The measured value of the bound that was stated before the first run, and whether that bound holds.
+    stated_measured: &'a str,
     stated_holds: bool,
-    verdict: &'static str,
-    stated_verdict: &'static str,
+    verdict: Verdict,
+    stated_verdict: Verdict,
 }
 
 /// Returns the rows of all checks.
@@ -135,9 +136,10 @@ fn check_rows(claims: &[ClaimResult]) -> Vec<CheckRow<'_>> {
             title: &claim.title,
             what: &check.what,
             bound: check.shown(),
+            stated_measured: &check.stated.measured,
             stated_holds: check.stated.holds,
-            verdict: claim.verdict.words(),
-            stated_verdict: claim.stated_verdict.words(),
+            verdict: claim.verdict,
+            stated_verdict: claim.stated_verdict,
         }));
     }
     rows

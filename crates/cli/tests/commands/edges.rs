@@ -134,6 +134,18 @@ fn a_table_on_standard_output_stands_alone() {
 }
 
 #[test]
+fn a_table_of_claims_has_the_verdicts_of_json() {
+    let claim = |more: &[&str]| fine(&[&["reproduce", "S13", "--quick", "-q"], more].concat());
+    let (csv, json) = (claim(&["--csv", "-"]), claim(&["--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let verdict = json["claims"][0]["verdict"].as_str().expect("a verdict");
+    let mut rows = csv.lines();
+    let heads: Vec<&str> = rows.next().expect("a heading").split(',').collect();
+    assert!(heads.contains(&"stated_measured"), "{heads:?}");
+    assert!(rows.all(|row| row.contains(&format!(",{verdict},"))), "{verdict}: {csv}");
+}
+
+#[test]
 fn constant_traces_have_the_length_asked_for() {
     let trace = |more: &[&str]| fine(&[&["trace", "generate", "constant"], more].concat());
     assert_eq!(trace(&[]), "1\n");

@@ -274,3 +274,19 @@ fn a_broken_table_is_named_with_its_rule() {
         assert!(!seen.err.contains("panicked") && seen.out.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn built_in_tables_are_imported_and_exported() {
+    let folder = Folder::new("remy-import");
+    let (readable, published) = (folder.path("t.toml"), folder.path("t.dna"));
+    for line in [
+        &["remy", "import", "general-delta1", "-o", &readable][..],
+        &["remy", "export", "general-delta1", "-o", &published],
+        &["remy", "eval", &readable, "--duration", "1s", "--seeds", "1"],
+    ] {
+        let seen = paceline(line);
+        assert_eq!(seen.code, 0, "{line:?}: {}", seen.err);
+    }
+    let text = std::fs::read_to_string(&readable).expect("a table");
+    assert!(text.contains("the built-in table general-delta1"));
+}

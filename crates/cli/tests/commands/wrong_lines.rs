@@ -179,6 +179,7 @@ const NAMES: &[Line] = &[
     (&["validate", "-o", "x.pdf"], &["a table or a text", ".csv"]),
     (&["scenario", "new", "dumbbell", "-o", "x.json"], &["ends with .toml"]),
     (&["remy", "import", "starter", "-o", "x.csv"], &[".toml or .json"]),
+    (&["remy", "import", "general-delta1", "-o", "x.txt"], &["x.txt", ".toml or .json"]),
     (&["remy", "export", "starter", "-o", "x.toml"], &[".dna"]),
     (&["remy", "show", "starter", "-o", "x.pdf"], &[".html"]),
     (

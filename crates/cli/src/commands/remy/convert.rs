@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_remy::{Dna, TableFile};
+use paceline_remy::{Dna, Readable, TableFile};
 use paceline_requests::evaluation::no_table;
 use paceline_schemes::remy::RuleTable;
 
@@ -14,11 +14,12 @@ use crate::results;
 #[command(after_help = "\
 Examples:
   paceline remy import RemyCC-2014-100x.dna
-  paceline remy import RemyCC-2014-100x.dna -o published.toml")]
+  paceline remy import RemyCC-2014-100x.dna -o published.toml
+  paceline remy import general-delta1 -o general.toml")]
 pub(crate) struct Import {
-    /// A published table (.dna), or a readable one
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// A published table (.dna), a readable one, or the name of a built-in one
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
     /// The file to write, .toml or .json; without it TOML is printed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -42,17 +43,41 @@ fn load(path: &Path) -> Result<TableFile, Error> {
         .map_err(|error| Error::Usage(no_table(&path.to_string_lossy(), &error)))
 }
 
+/// Returns the name of the built-in table that an argument names; `None` if it is a file.
+fn built_in(table: &Path) -> Option<&str> {
+    table.to_str().filter(|name| super::is_built_in(name))
+}
+
+/// Checks that a file of this name is read as a readable table: other files are read as published ones.
+fn check_readable(path: &Path) -> Result<(), Error> {
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("toml" | "json") => Ok(()),
+        _ => Err(Error::Usage(format!(
+            "{}: -o writes a readable table here: give the file a name that ends with .toml or .json",
+            path.display()
+        ))),
+    }
+}
+
 impl Import {
     pub(crate) fn run(self) -> Result<(), Error> {
         if let Some(path) = &self.output {
-            results::check_name(path, "-o", "a readable table", &["toml", "json"])?;
+            check_readable(path)?;
         }
-        let mut loaded = load(&self.file)?;
-        if loaded.about.is_empty() {
-            let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-            loaded.about = format!("imported from {name}");
-        }
-        let readable = loaded.readable();
+        let readable = match built_in(&self.table) {
+            Some(name) => {
+                let about = format!("the built-in table {name}");
+                Readable::of_table(&*super::table(name)?, about)
+            }
+            None => {
+                let mut loaded = load(&self.table)?;
+                if loaded.about.is_empty() {
+                    let name = self.table.file_name().unwrap_or_default().to_string_lossy();
+                    loaded.about = format!("imported from {name}");
+                }
+                loaded.readable()
+            }
+        };
         match &self.output {
             None => output::print(&readable.to_toml()),
             Some(path) if path.extension().is_some_and(|end| end == "json") => {
@@ -67,8 +92,7 @@ impl Import {
 impl Export {
     pub(crate) fn run(self) -> Result<(), Error> {
         results::check_name(&self.output, "-o", "a published table", &["dna"])?;
-        let built_in = self.table.to_str().filter(|name| super::is_built_in(name));
-        let (dna, resolution) = match built_in {
+        let (dna, resolution) = match built_in(&self.table) {
             Some(name) => {
                 let table = super::table(name)?;
                 (Dna::of(&table.tree()), table.resolution())

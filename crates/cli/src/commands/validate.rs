@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::validate::{
-    ComparedFigure, Counts, GuestRun, Verdict, cases, explain, guest_figures, guest_runs, page,
-    record,
+    Case, ComparedFigure, Counts, GuestRun, Verdict, cases, explain, guest_figures, guest_runs,
+    page, record, section,
 };
 use paceline_requests::compare::CompareRow;
 use paceline_requests::numbers::figure;
@@ -32,7 +32,8 @@ pub(crate) struct Validate {
     /// The folder of recorded traces; checks against real Linux and the authors' programs need them
     #[arg(long, value_name = "DIR", help_heading = "Checks")]
     traces: Option<PathBuf>,
-    /// Only the checks whose peer or run has this text in its name, such as `802.11` or `ns-3`
+    /// Only the checks whose peer or run has this text in its name, such as `802.11` or `ns-3`; without -o, which writes all
+    /// checks
     #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     only: Option<String>,
     /// The folder of published tables of rules (.dna), for checks that compare `remy` with a
@@ -53,7 +54,8 @@ pub(crate) struct Validate {
     #[arg(short, long, help_heading = "Outputs")]
     quiet: bool,
     /// Write the result; the name says what: .csv or .parquet for a row for each check, .json for all of it, .tsv for a
-    /// line for each check as the repository keeps it, and any other name for Markdown
+    /// line for each check as the repository keeps it, and any other name for Markdown. It needs all checks, and so no
+    /// --only
     #[arg(short, long, value_name = "FILE", conflicts_with = "only", help_heading = "Outputs")]
     output: Option<PathBuf>,
     /// Run the Linux guests instead of the checks, and write the figures that checks compare with to
@@ -94,10 +96,13 @@ impl Validate {
         let is_csv = results::replaces_tables(self.json, &[("--csv", self.csv.as_deref())])?;
         let mut cases = cases(self.traces.as_deref(), self.tables.as_deref());
         if let Some(only) = &self.only {
-            cases.retain(|case| case.peer.contains(only) || case.group.contains(only));
+            let peers = peers(&cases);
+            cases.retain(|case| is_named(case.peer, &case.group, only));
             if cases.is_empty() {
                 return Err(Error::Usage(format!(
-                    "--only: no check has `{only}` in its name; docs/validation.md has them all"
+                    "--only: no check has `{only}` in the name of its peer or run; the peers are: {}; the page of \
+                     docs/validation.md has the runs",
+                    peers.join("; ")
                 )));
             }
         }
@@ -179,6 +184,25 @@ impl Validate {
     }
 }
 
+/// Returns true if a check's peer, by its own name or that of the summary, or its run has this text in its name, in
+/// capitals or not.
+fn is_named(peer: &str, group: &str, text: &str) -> bool {
+    let text = text.to_lowercase();
+    [peer, section(peer), group].iter().any(|name| name.to_lowercase().contains(&text))
+}
+
+/// Returns the names of the peers in the summary.
+fn peers(cases: &[Case<'_>]) -> Vec<&'static str> {
+    let mut peers: Vec<&str> = Vec::new();
+    for case in cases {
+        let name = section(case.peer);
+        if !peers.contains(&name) {
+            peers.push(name);
+        }
+    }
+    peers
+}
+
 fn table(report: &ValidateDocument) -> String {
     let mut grid =
         Grid::words(&["peer", "run", "ours", "figure", "expected", "bound", "measured", "verdict"]);
@@ -204,4 +228,24 @@ fn table(report: &ValidateDocument) -> String {
         text += &format!("{}, {}, {}: {}\n", row.peer, row.group, row.figure, row.reason);
     }
     text + &format!("\n{}\n", report.counts.words())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_found_by_the_names_of_the_summary_and_of_their_peers() {
+        assert!(is_named("RFC 9002", "a window", "Facts"));
+        assert!(is_named("RFC 9002", "a window", "rfc"));
+        assert!(is_named("Linux guests", "cubic", "Linux 6.12 over"));
+        assert!(is_named("Linux guests", "cubic", "guests") && is_named("ns-3", "cubic", "cubic"));
+        assert!(!is_named("ns-3", "cubic", "Facts"));
+        let all = cases(None, None);
+        assert!(
+            peers(&all)
+                .iter()
+                .all(|peer| { all.iter().any(|case| is_named(case.peer, &case.group, peer)) })
+        );
+    }
 }

@@ -252,6 +252,7 @@ const UNUSED: &[Line] = &[
     (&["compare", "--series", "-", "--csv", "-"], &["--csv - and --series -"]),
     (&["schemes", "--csv", "-", "--json"], &["--csv - and --json"]),
     (&["remy", "eval", "starter", "--csv", "-", "--json"], &["--csv - and --json"]),
+    (&["validate", "--only", "no-such-peer"], &["the peers are: ns-3 3.37; ", "Facts of papers"]),
 ];
 
 #[test]

@@ -25,7 +25,7 @@ use std::path::Path;
 
 pub use case::{Case, Check, ComparedFigure, Counts, OwnScheme, Verdict, explain};
 pub use guests::{GuestRun, guest_figures, guest_runs};
-pub use page::{page, summary};
+pub use page::{page, section, summary};
 pub use record::{read_record, record, recorded};
 pub use trust::readme_with_trust;
 

@@ -333,8 +333,8 @@ fn unexplained(rows: &[ComparedFigure]) -> String {
     text + "\n"
 }
 
-/// Returns the heading above a peer's rows.
-pub(super) fn section(peer: &str) -> &'static str {
+/// Returns the name of a peer in the summary, and the heading above its rows in the page.
+pub fn section(peer: &str) -> &'static str {
     match peer {
         "ns-3" => "ns-3 3.37",
         "ns-2" => "ns-2 2.35",

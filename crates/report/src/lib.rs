@@ -96,7 +96,7 @@ pub use run::{Band, Quantiles, RunPoint, RunSetting, RunView, RunsView, TableFig
 pub use scale::{Scale, Tick};
 pub use scatter::{Dot, Marker, Scatter};
 pub use scenario::{FlowView, scenario_page};
-pub use series::{Fold, Series, Shade};
+pub use series::{Fold, Series, Shade, bins_drawn_as_one};
 pub use style::Paint;
 pub use summary::{bars_figure, bars_svg, summary_table, table_of};
 pub use sweep::sweep_figure;

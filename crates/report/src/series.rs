@@ -4,8 +4,13 @@ use crate::number::{coordinate, short, usable};
 use crate::scale::Scale;
 use crate::style::Paint;
 
-/// Largest number of points drawn per series.
+/// Largest number of bins drawn per series.
 const MOST: usize = 600;
+
+/// Returns how many neighbouring bins a figure draws as one, if a series has this number of bins.
+pub fn bins_drawn_as_one(bins: usize) -> usize {
+    bins.div_ceil(MOST).max(1)
+}
 
 /// Way to merge several samples when there are more than can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +67,7 @@ impl Series {
 
     /// Returns the series with at most about 600 bins.
     pub fn thinned(&self) -> Self {
-        let group = self.values.len().div_ceil(MOST).max(1);
+        let group = bins_drawn_as_one(self.values.len());
         let merged =
             |values: &[f64]| values.chunks(group).map(|bins| fold(bins, self.fold)).collect();
         let shade = match &self.shade {

@@ -449,9 +449,9 @@ pub(crate) struct Plot {
     /// standard output (`-`)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The length of a bin
-    #[arg(long, default_value = "100ms", value_parser = args::length)]
-    bin: Span,
+    /// The length of a bin [default: 100ms]. Of more than 600 bins, neighbours are drawn as one
+    #[arg(long, value_parser = args::length)]
+    bin: Option<Span>,
     #[command(flatten)]
     look: FigureArgs,
 }
@@ -461,17 +461,25 @@ impl Plot {
         let path = file(self.output.as_deref());
         path.map_or(Ok(()), |path| self.look.check(path))?;
         let trace = load(&self.trace)?;
-        let bin = self.bin.max(Span::from_millis(1));
+        let bin = self.bin.unwrap_or(Span::from_millis(100)).max(Span::from_millis(1));
         let rates = paceline_trace::rates(&trace, bin);
+        let drawn = bin * paceline_report::bins_drawn_as_one(rates.len()) as u64;
+        if self.bin.is_some() && drawn != bin {
+            output::note(&format!(
+                "{}: {} bins of {bin} are more than a figure has: drawn in bins of {drawn}",
+                self.trace,
+                rates.len()
+            ));
+        }
         let (name, bin_s) = (trace.name(), bin.as_secs_f64());
         match path {
             None => output::print(&paceline_report::capacity_svg(name, bin_s, rates)),
             Some(path) => {
                 let layout = self.look.layout()?;
                 let figure = paceline_report::capacity_figure(name, bin_s, rates, &layout);
-                let figure = figure.with_caption(
-                    "The link's capacity over time: each value is the mean rate of a bin.",
-                );
+                let figure = figure.with_caption(&format!(
+                    "The link's capacity over time: each value is the mean rate of a bin of {drawn}."
+                ));
                 self.look.write(&figure, &Made::now(None).sentence(), path, false)
             }
         }

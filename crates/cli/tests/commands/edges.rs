@@ -146,6 +146,23 @@ fn a_table_of_claims_has_the_verdicts_of_json() {
 }
 
 #[test]
+fn wider_bins_of_a_plot_are_reported() {
+    let folder = Folder::new("bins");
+    let plot = folder.path("p.svg");
+    let bins = |bin: &str| {
+        let line = ["trace", "plot", "lte-driving", "--bin", bin, "-o", &plot, "--caption"];
+        let seen = paceline(&line);
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        (seen.err, std::fs::read_to_string(&plot).expect("a figure"))
+    };
+    let (said, figure) = bins("100ms");
+    assert!(said.contains("drawn in bins of 300ms"), "{said}");
+    assert!(figure.contains("300ms"), "the caption");
+    let (said, _) = bins("1s");
+    assert!(!said.contains("drawn in bins"), "{said}");
+}
+
+#[test]
 fn constant_traces_have_the_length_asked_for() {
     let trace = |more: &[&str]| fine(&[&["trace", "generate", "constant"], more].concat());
     assert_eq!(trace(&[]), "1\n");

@@ -160,9 +160,16 @@ impl Spec {
         if name.is_empty() || !name.chars().all(legal) {
             return fail("a name has letters, digits, `-`, `_` and `.`");
         }
-        let mut args = Vec::new();
+        let mut args: Vec<(String, String)> = Vec::new();
         for piece in inside.split(',').map(str::trim).filter(|piece| !piece.is_empty()) {
             match piece.split_once('=') {
+                // Two variants are an error of `named_variant`.
+                Some((param, _))
+                    if param.trim() != VARIANT
+                        && args.iter().any(|(known, _)| known == param.trim()) =>
+                {
+                    return fail(&format!("the parameter `{}` stands there twice", param.trim()));
+                }
                 Some((param, value)) => {
                     args.push((param.trim().to_string(), value.trim().to_string()));
                 }
@@ -358,7 +365,7 @@ mod tests {
 
     #[test]
     fn malformed_schemes_are_refused() {
-        for text in ["", "+codel", "abc[", "abc[dt]", "a b", "abc]x["] {
+        for text in ["", "+codel", "abc[", "abc[dt]", "a b", "abc]x[", "abc[dt=1ms,dt=2ms]"] {
             assert!(SchemeSpec::parse(text).is_err(), "{text}");
         }
         let list = SchemeSpec::parse("cubic bbr").expect_err("a list").to_string();

@@ -210,7 +210,15 @@ fn flatten(
             Value::Array(values) if values.is_empty() => {
                 return Err(GridError::Key(format!("`{name}`: expected at least one value")));
             }
-            Value::Array(values) => keys.push((name, values)),
+            Value::Array(values) => {
+                let is_again = |at: usize| values[..at].contains(&values[at]);
+                if let Some(at) = (0..values.len()).find(|&at| is_again(at)) {
+                    let value = &values[at];
+                    let problem = format!("`{name}`: {value} stands in the list twice");
+                    return Err(GridError::Key(problem));
+                }
+                keys.push((name, values));
+            }
             _ => {
                 return Err(GridError::Key(format!("`{name}`: expected a list of values in [ ]")));
             }
@@ -257,6 +265,7 @@ mod tests {
             ("[scenario]\n[grid]\n", "[grid] has no keys"),
             ("[scenario]\n[grid]\nseed = 1\n", "`seed`: expected a list of values"),
             ("[scenario]\n[grid]\nseed = []\n", "`seed`: expected at least one value"),
+            ("[scenario]\n[grid]\nseed = [1, 2, 1]\n", "`seed`: 1 stands in the list twice"),
             ("more = 1\n[scenario]\n[grid]\nseed = [1]\n", "`more`: unknown"),
             ("runs = \"many\"\n[scenario]\n[grid]\nseed = [1]\n", "`runs`: expected a number"),
         ] {

@@ -166,7 +166,17 @@ impl Contest {
             for written in expand(part).map_err(Error::Usage)? {
                 for name in registries::names().expand(&written) {
                     let specs = args::schemes(&name).map_err(Error::Usage)?.0;
-                    entries.extend(specs.into_iter().map(|it| Entry::Scheme(it.to_string(), it)));
+                    for spec in specs {
+                        if entries
+                            .iter()
+                            .any(|entry| matches!(entry, Entry::Scheme(_, known) if *known == spec))
+                        {
+                            return Err(Error::Usage(format!(
+                                "--entries: {spec} stands in the list twice"
+                            )));
+                        }
+                        entries.push(Entry::Scheme(spec.to_string(), spec));
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::common::{Folder, paceline};
 /// A command line, and the words that its message must have.
 type Line = (&'static [&'static str], &'static [&'static str]);
 
-const LINES: [Line; 55] = [
+const LINES: [Line; 59] = [
     // Schemes.
     (&["compare", "--schemes", "cubic bbr"], &["separated by commas"]),
     (&["compare", "--schemes", "Cubic"], &["did you mean `cubic`?"]),
@@ -58,6 +58,16 @@ const LINES: [Line; 55] = [
     (&["meter", "--for", "10s", "true"], &["timeout 10 COMMAND"]),
     (&["compare", "--rtt", "20ms,50"], &["--rtt", "50ms"]),
     (&["compare", "--rtt", "20ms,20ms"], &["--rtt: 20ms stands in the list twice"]),
+    (&["compare", "--schemes", "cubic,abc,cubic"], &["--schemes: cubic stands in the list twice"]),
+    (&["compare", "--schemes", "noq:bbr3,noq:bbr3"], &["noq:bbr3 stands in the list twice"]),
+    (
+        &["compare", "--schemes", "newreno[initial_window=2,initial_window=40]"],
+        &["the parameter `initial_window` stands there twice"],
+    ),
+    (
+        &["contest", "--entries", "cubic[beta=0.5|0.5]"],
+        &["--entries: cubic[beta=0.5] stands in the list twice"],
+    ),
     (&["compare", "--buffer", "1bdp,"], &["--buffer"]),
     (&["compare", "--trace", "12Mbps,no-such"], &["no-such"]),
     // Sending, and the rest.

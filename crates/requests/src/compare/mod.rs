@@ -11,7 +11,7 @@ mod setting;
 
 pub use crate::columns::rows::CompareRow;
 pub use comparison::{Comparison, OMNISCIENT, OmniscientError, WELL_USED};
-pub(crate) use request::check_warmup;
 pub use request::{CompareLimits, CompareRequest};
+pub(crate) use request::{check_warmup, twice};
 pub use runs::{CompareError, CompareJob, CompareRuns, MOST_RUNS, StillWide};
 pub use setting::link_name;

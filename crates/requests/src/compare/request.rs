@@ -127,6 +127,13 @@ impl CompareRequest {
         if self.buffers.is_empty() {
             return wrong("buffer", "expected at least one".into());
         }
+        // Schemes of a caller may differ and have one name.
+        let is_named = |scheme: &&SchemeChoice| !matches!(scheme, SchemeChoice::Custom(_));
+        let schemes = self.schemes.iter().map(|(scheme, _)| scheme).filter(is_named);
+        let named: Vec<String> = schemes.map(ToString::to_string).collect();
+        if let Some(scheme) = twice(&named) {
+            return wrong("schemes", format!("{scheme} stands in the list twice"));
+        }
         if let Some(rtt) = twice(&self.rtts) {
             return wrong("rtt", format!("{rtt} stands in the list twice"));
         }
@@ -264,9 +271,9 @@ impl CompareRequest {
 }
 
 /// Returns the first value that stands in a list a second time.
-fn twice<T: Copy + PartialEq>(values: &[T]) -> Option<T> {
+pub(crate) fn twice<T: PartialEq>(values: &[T]) -> Option<&T> {
     let again = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value));
-    again.map(|(_, value)| *value)
+    again.map(|(_, value)| value)
 }
 
 /// Joins alternatives: `20ms, 50ms or 100ms`.

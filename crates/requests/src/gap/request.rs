@@ -7,7 +7,7 @@ use paceline_sim::runs::{Runs, Spread};
 use paceline_sim::scenario::{Capacity, FlowSpec, Scenario, Workload};
 
 use super::GapRun;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, twice};
 
 /// Simulated runs beside real ones.
 #[derive(Clone, Debug)]
@@ -70,6 +70,10 @@ impl GapRequest {
     /// # Errors
     /// The scenario has other flows than bulk flows over one path, or names no scheme.
     pub fn plan(&self, names: &Names) -> Result<Vec<GapRun>, ArgumentError> {
+        if let Some(scheme) = twice(&self.schemes) {
+            let problem = format!("{scheme} stands in the list twice");
+            return Err(ArgumentError::new("schemes", problem));
+        }
         let mut runs = match &self.paths {
             GapPaths::Links { links, reverse, rtt, buffer, flows } => {
                 let mut runs = Vec::new();
@@ -239,6 +243,12 @@ mod tests {
             (runs[0].scenario.runs.count, runs[0].scenario.duration),
             (3, Span::from_secs(2))
         );
+    }
+
+    #[test]
+    fn no_scheme_stands_in_the_list_twice() {
+        let error = over_links(&["cubic", "bbr", "cubic"]).plan(&names()).expect_err("twice");
+        assert_eq!(error.to_string(), "schemes: cubic stands in the list twice");
     }
 
     #[test]

@@ -213,18 +213,26 @@ pub(crate) fn all_of(problems: &[String]) -> Result<(), Error> {
 }
 
 /// Extensions that users give to files, never to folders.
-const OF_FILES: [&str; 10] =
-    ["svg", "pdf", "png", "jpg", "eps", "csv", "parquet", "json", "html", "txt"];
+const OF_FILES: [&str; 18] = [
+    "svg", "pdf", "png", "jpg", "jpeg", "eps", "csv", "tsv", "parquet", "xlsx", "json", "html",
+    "xml", "txt", "md", "toml", "yaml", "zip",
+];
 
-/// Checks that the name of a folder for results is not that of a file, such as fig.pdf, unless the
-/// folder exists.
+/// Checks that the name of a folder for results is not `-`, which is standard output elsewhere, or that of a file, such as
+/// fig.pdf, unless the folder exists.
 pub(crate) fn is_folder_name(folder: &Path) -> Result<(), Error> {
+    if folder == Path::new("-") {
+        return Err(Error::Usage(
+            "-: this names a folder here, not standard output; write ./- for a folder of this name"
+                .into(),
+        ));
+    }
     let extension = folder.extension().and_then(|extension| extension.to_str());
     let is_of_file = extension.is_some_and(|it| OF_FILES.contains(&&*it.to_ascii_lowercase()));
     if is_of_file && !folder.is_dir() && !folder.to_string_lossy().ends_with('/') {
         let stem = folder.with_extension("");
         return Err(Error::Usage(format!(
-            "{}: this names a folder, in which a page, plots (SVG) and JSON are written; name it {}",
+            "{}: this names a folder, and has the ending of a file; name it {}",
             folder.display(),
             stem.display()
         )));

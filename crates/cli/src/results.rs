@@ -58,6 +58,13 @@ impl Kind {
     /// Returns the kind that the path of `-o` asks for, one of `possible`. Checks, before anything
     /// runs, that it can be written, and makes the folder.
     pub(crate) fn prepare(path: &Path, possible: &[Kind]) -> Result<Kind, Error> {
+        if is_standard_output(Some(path)) {
+            return Err(Error::Usage(
+                "-o -: the name of a file or folder says what -o writes; --csv - writes the table to standard output, \
+                 --json the whole result"
+                    .into(),
+            ));
+        }
         let Some(kind) = Kind::of_name(path).filter(|kind| possible.contains(kind)) else {
             let can: Vec<&str> = possible.iter().map(|kind| kind.words()).collect();
             return Err(Error::Usage(format!(
@@ -254,6 +261,8 @@ mod tests {
             ("out.v2", Some(Kind::Folder)),
             ("t.csv/", Some(Kind::Folder)),
             ("page.html", None),
+            ("page.md", None),
+            ("-", None),
         ] {
             assert_eq!(Kind::of_name(Path::new(name)), kind, "{name}");
         }
@@ -286,6 +295,8 @@ mod tests {
         let error = Kind::prepare(Path::new("no/such/t.csv"), &Kind::ALL).expect_err("no folder");
         assert!(error.to_string().contains("there is no folder no/such"), "{error}");
         assert!(Kind::prepare(Path::new("t.html"), &Kind::ALL).is_err());
+        let error = Kind::prepare(Path::new("-"), &Kind::ALL).expect_err("standard output");
+        assert!(error.to_string().contains("--csv -"), "{error}");
         for (name, is_right) in [
             ("t.csv", true),
             ("t.PARQUET", true),

@@ -11,7 +11,7 @@ use paceline_tasks::{Progress, Record, Results, Store, Task, Work};
 use crate::answer::{answer, judge};
 use crate::case::{Case, check, cost};
 use crate::criterion::{Criterion, Kind, Measured};
-use crate::document::Document;
+use crate::document::{DOCUMENTS, Document};
 use crate::figures::Look;
 use crate::row::{Beside, Row, Verdict};
 
@@ -99,6 +99,14 @@ impl Request {
         };
         for name in &self.only {
             if !all.iter().any(|(_, criterion)| fits(name, criterion.id)) {
+                let has = |document: &&Document| {
+                    (document.criteria)().iter().any(|criterion| fits(name, criterion.id))
+                };
+                if let Some(Document { id, .. }) = DOCUMENTS.iter().find(has) {
+                    return Err(EvaluateError::Criterion(format!(
+                        "the criterion `{name}` belongs to {id}, which is not among the asked cases; add {id} to them"
+                    )));
+                }
                 let ids = all.iter().map(|(_, criterion)| criterion.id);
                 let near = paceline_cc::spec::nearest(name, ids);
                 let hint = near.map(|id| format!("; did you mean {id}?")).unwrap_or_default();

@@ -41,7 +41,7 @@ Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr
   paceline gap --trace verizon.up --reverse-trace verizon.down --json
   paceline gap scenarios/outage.toml --schemes cubic,bbr
-  paceline gap --linux --trace lte-driving --trace 12Mbps --schemes cubic,bbr,vegas --starts 5
+  paceline gap --linux --trace lte-driving --trace 12Mbps --schemes cubic,bbr,vegas --runs 5
   sudo paceline gap --kernel abc --trace lte-driving --realtime
   sudo paceline gap --kernel 'remy[file=RemyCC-2014-100x.dna],c2tcp[base=newreno]'")]
 pub(crate) struct Gap {

@@ -1,10 +1,12 @@
 //! `paceline new`: a controller, a scenario or a trace of your own, to begin with.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
 use super::scenario;
+use crate::names::quoted;
 use crate::output::{self, Error};
 
 /// The Python controller; `NAME.py` in it stands for the file's name.
@@ -80,8 +82,10 @@ impl New {
                 let file = with_extension(&controller.name, "py")?;
                 let name = file.display().to_string();
                 write_new(&file, &PYTHON.replace("NAME.py", &name))?;
+                let path = if file.is_absolute() { name.clone() } else { format!("./{name}") };
+                let run = command(&["compare", "--schemes", &format!("{path},cubic")]);
                 output::note(&format!(
-                    "wrote {name}; `paceline compare --schemes ./{name},cubic` runs it, with the Python package (docs/python.md)"
+                    "wrote {name}; `{run}` runs it, with the Python package (docs/python.md)"
                 ));
                 Ok(())
             }
@@ -89,15 +93,21 @@ impl New {
             New::Trace(trace) => {
                 let file = with_extension(&trace.name, "csv")?;
                 write_new(&file, TRACE)?;
+                let name = file.display().to_string();
                 output::note(&format!(
-                    "wrote {0}; the last rate holds as long as the one before it. `paceline trace info {0}` shows it, \
-                     `paceline compare --trace {0}` uses it",
-                    file.display()
+                    "wrote {name}; the last rate holds as long as the one before it. `{}` shows it, `{}` uses it",
+                    command(&["trace", "info", &name]),
+                    command(&["compare", "--trace", &name])
                 ));
                 Ok(())
             }
         }
     }
+}
+
+/// Returns a command to type, with quotes where a shell needs them.
+fn command(arguments: &[&str]) -> String {
+    quoted(arguments.iter().map(OsString::from))
 }
 
 /// Returns the file of this name, with the extension if the name has none.

@@ -77,3 +77,12 @@ fn controllers_are_a_python_file_or_a_rust_project() {
         assert!(code == Some(2) && said.contains(word), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn advised_commands_are_quoted() {
+    let folder = Folder::new("new-quoted");
+    for (kind, advice) in [("controller", "compare --schemes '"), ("trace", "trace info '")] {
+        let seen = paceline(&["new", kind, &folder.path("bad name")]);
+        assert!(seen.code == 0 && seen.err.contains(advice), "{}", seen.err);
+    }
+}

@@ -258,11 +258,18 @@ const UNUSED: &[Line] = &[
     (&["trace", "generate", "constant", "--seed", "9"], &["--seed", "it has --rate"]),
     (&["trace", "generate", "lte-driving", "--rate", "6Mbps"], &["--rate", "it has --seed"]),
     (&["trace", "generate", "squre", "--low", "6Mbps"], &["constant, square"]),
+    (
+        &["trace", "generate", "/home/me/recordings/of-the-tram-of-the-town/2026/ride.down"],
+        &["/home/me/recordings/of-the-tram-of-the-town/2026/ride.down"],
+    ),
     (&["compare", "--csv", "-", "--json"], &["--csv - and --json"]),
     (&["compare", "--series", "-", "--csv", "-"], &["--csv - and --series -"]),
     (&["schemes", "--csv", "-", "--json"], &["--csv - and --json"]),
     (&["remy", "eval", "starter", "--csv", "-", "--json"], &["--csv - and --json"]),
+    (&["compare", "-o", "-"], &["-o -", "--csv -"]),
+    (&["compare", "-o", "foo.md"], &["foo.md: -o writes a folder"]),
     (&["validate", "--only", "no-such-peer"], &["the peers are: ns-3 3.37; ", "Facts of papers"]),
+    (&["evaluate", "abc", "--cases", "rfc8867", "--only", "cubic.harm"], &["belongs to rfc9743"]),
 ];
 
 #[test]
@@ -349,4 +356,17 @@ fn an_example_scenario_becomes_a_file_that_runs() {
     assert_eq!(seen.code, 0, "{}", seen.err);
     let again = paceline(&["scenario", "new", "dumbbell", "-o", &file]);
     assert!(again.code == 2 && again.err.contains("there is such a file"), "{}", again.err);
+}
+
+#[test]
+fn a_folder_of_a_sweep_is_no_file() {
+    let folder = Folder::new("sweep-folder");
+    let base = "[scenario]\nduration = \"1s\"\n[[scenario.link]]\nname = \"l\"\nrate = \"1Mbps\"\n\
+                [[scenario.flow]]\nscheme = \"cubic\"\n[grid]\nseed = [1]\n";
+    let sweep = folder.write("sweep.toml", base.as_bytes());
+    for (name, word) in [("swp.csv", "name it"), ("-", "names a folder here")] {
+        let seen = paceline(&["sweep", &sweep, "-o", name]);
+        assert!(seen.code == 2 && seen.err.contains(word), "{}", seen.err);
+        assert!(!seen.err.contains("plots"), "{}", seen.err);
+    }
 }

@@ -22,14 +22,29 @@ pub(super) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns a name shortened for a message.
+/// Length to which names are shortened for messages, in characters.
+const SHOWN: usize = 200;
+
+/// Returns a name for a message: without control characters, and shortened to 200 characters with `…` at the end.
 pub(super) fn shortened(name: &str) -> String {
-    name.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+    let mut letters = name.chars();
+    let mut text: String = letters.by_ref().take(SHOWN).flat_map(char::escape_debug).collect();
+    if letters.next().is_some() {
+        text.push('…');
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_shown_whole_or_with_an_ellipsis_at_the_end() {
+        let path = "/home/me/recordings/of-the-tram/2026/ride.down";
+        assert_eq!(shortened(path), path);
+        assert_eq!(shortened(&"x".repeat(300)), "x".repeat(SHOWN) + "…");
+    }
 
     #[test]
     fn finds_the_likely_name() {

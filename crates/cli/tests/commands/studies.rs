@@ -181,6 +181,11 @@ fn what_ends_early_is_judged_as_far_as_it_came() {
     let folder = Folder::new("studies-early");
     let study = folder.write("tiny.toml", STUDY.as_bytes());
     let out = folder.path("out");
+    // A misspelt folder has no trainings to judge.
+    let seen = paceline(&["remy", "studies", &study, "-o", &out, "--judge"]);
+    assert!(seen.code == 2 && seen.err.contains("out: not a folder"), "{}", seen.err);
+    assert!(!Path::new(&out).exists());
+    std::fs::create_dir(&out).expect("a folder");
     let seen = paceline(&["remy", "studies", &study, "-o", &out, "--judge"]);
     assert_eq!(seen.code, 0, "{}", seen.err);
     assert!(seen.out.contains("a difference of pairs: not measured"), "{}", seen.out);

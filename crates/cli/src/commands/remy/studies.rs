@@ -110,6 +110,9 @@ impl Studies {
         let Some(base) = self.output.as_ref().filter(|_| !self.list) else {
             return self.show(&studies);
         };
+        if self.judge {
+            args::folder("-o", Some(base), "of `paceline remy studies`")?;
+        }
         let document = Threads::new(self.threads.into())?.install(|| self.work(&studies, base))?;
         if !document.studies.is_empty() {
             output::write(base, "judged.json", &output::to_saved_json(&document, None)?)?;

@@ -23,7 +23,7 @@ pub struct EvalRow {
     /// Number of senders.
     pub senders: u32,
     /// Packets divided by a sender's equal share of the time, in Mbit/s: see
-    /// [`SenderFigures::throughput`].
+    /// [`SenderFigures::throughput`]. Senders that were never on do not count.
     pub throughput_mbps: f64,
     /// Mean time from sending a packet to its arrival, in milliseconds.
     pub delay_ms: f64,
@@ -91,6 +91,14 @@ pub fn eval(
     };
     let runs: Vec<Measured> =
         seeds.par_iter().enumerate().map(run).collect::<Result<_, BuildError>>()?;
+    // A sender that was never on has no throughput.
+    let rates_of = |figure: fn(&SenderFigures) -> f64| -> Vec<f64> {
+        let own = |run: &Measured| {
+            let was_on = || run.senders.iter().filter(|sender| !sender.other && sender.on_s > 0.0);
+            was_on().next().map(|_| mean(was_on().map(figure)))
+        };
+        runs.iter().filter_map(own).collect()
+    };
     let over = |figure: &dyn Fn(&SenderFigures) -> f64| -> Vec<f64> {
         let own = |run: &Measured| {
             let senders = run.senders.iter().filter(|sender| !sender.other);
@@ -109,7 +117,7 @@ pub fn eval(
     };
     let delays: Vec<f64> = runs.iter().filter_map(delay).collect();
     let throughputs: Vec<f64> =
-        over(&SenderFigures::throughput).into_iter().map(|rate| mbps * rate).collect();
+        rates_of(SenderFigures::throughput).into_iter().map(|rate| mbps * rate).collect();
     let range = |values: &[f64]| Distribution::of(values.iter().copied()).unwrap_or_default();
     let starved = runs.iter().zip(seeds);
     let starved = starved.flat_map(|(run, &seed)| StarvedSender::of(&run.senders, seed, 0));
@@ -118,7 +126,7 @@ pub fn eval(
         table: name.to_string(),
         senders: network.senders,
         throughput_mbps: mean(throughputs.iter().copied()),
-        raw_throughput_mbps: mbps * mean(over(&SenderFigures::raw_throughput)),
+        raw_throughput_mbps: mbps * mean(rates_of(SenderFigures::raw_throughput)),
         delay_ms: mean(delays.iter().copied()),
         normalized_score_per_sender: mean(scores.iter().copied()),
         score_sd: deviation(&scores),

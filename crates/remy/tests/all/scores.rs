@@ -10,6 +10,7 @@ use paceline_remy::spec::{Scale, Specification, Specimen};
 use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
 use paceline_schemes::remy::{Action, RemyParams, RuleTable, RuleTree};
+use paceline_sim::flow::Amount;
 use paceline_sim::runs::Spread;
 
 /// The rows with eight senders, whose scores vary little between runs: 1000 s instead of 10,000 s,
@@ -190,4 +191,29 @@ fn a_table_is_evaluated_with_the_uses_of_its_rules() {
     assert_eq!(again.specimens, score.specimens);
     assert!(again.uses.is_empty());
     assert_ne!(evaluate(&table, &specification, 2).expect("runs").specimens, score.specimens);
+}
+
+/// A sender that was never on has neither throughput nor delay.
+#[test]
+fn means_are_over_the_senders_that_were_on() {
+    let network = Network::new(Rate::from_mbps(10.0), Span::from_millis(50)).with(|network| {
+        (network.senders, network.off) = (2, Amount::Exponential(4.0));
+    });
+    let contender =
+        Contender::Scheme(paceline_sim::Names::default().read_scheme("cubic").expect("a scheme"));
+    let (duration, seeds) = (Span::from_secs(4), [1, 2, 3, 4, 5, 6]);
+    let mut idle = 0;
+    let rates = seeds.map(|seed| {
+        let senders = contender.run(&network, duration, seed).expect("runs");
+        let on: Vec<_> = senders.iter().filter(|sender| sender.on_s > 0.0).collect();
+        idle += senders.len() - on.len();
+        let sum: f64 = on.iter().map(|sender| sender.raw_throughput()).sum();
+        (!on.is_empty()).then(|| 10.0 * sum / on.len() as f64)
+    });
+    assert!(idle > 0, "no sender that was never on");
+    let rates: Vec<f64> = rates.into_iter().flatten().collect();
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let row = eval("cubic", &network, 1.0, &contender, duration, &seeds, Spread::default());
+    let row = row.expect("runs");
+    assert!((row.raw_throughput_mbps - mean).abs() < 1e-9, "{row:?}, {mean}");
 }

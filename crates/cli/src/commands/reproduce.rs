@@ -166,6 +166,9 @@ impl Reproduce {
         args::folder("--tables", self.tables.as_deref(), "of published tables of rules")?;
         let trained = self.trained.as_deref().filter(|folder| *folder != Path::new(BUILT_IN));
         args::folder("--trained", trained, "of `paceline remy studies`, or `built-in`")?;
+        for problem in trained.into_iter().flat_map(paceline_remy::studies::unusable) {
+            output::note(&format!("warning: --trained: {problem}; a built-in table replaces it"));
+        }
         let setting = Setting {
             quick: self.quick,
             traces: self.traces.clone().map(Recordings::Folder),

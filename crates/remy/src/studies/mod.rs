@@ -11,7 +11,9 @@ use crate::spec::Specification;
 
 pub use judge::{CheckVerdict, Figure, FigureRange, JudgeError, StudyRow, StudyVerdict, judge};
 pub use read::StudyError;
-pub use trained::{Shard, StudyTraining, TrainedTable, built_in_for, trained_for, trainings};
+pub use trained::{
+    Shard, StudyTraining, TrainedTable, built_in_for, trained_for, trainings, unusable,
+};
 
 /// Names and texts of the studies that ship.
 const SHIPPED: [(&str, &str); 8] = [

@@ -120,6 +120,15 @@ pub fn trained_for(base: &Path, published: &str) -> Option<TrainedTable> {
     })
 }
 
+/// Returns why trainings of shipped studies below `base` cannot be used in place of published tables: states that are broken
+/// or have another specification. One text for each table.
+pub fn unusable(base: &Path) -> Vec<String> {
+    let studies = Study::shipped().unwrap_or_default();
+    let tables =
+        studies.iter().flat_map(|study| study.tables.iter().map(move |table| (study, table)));
+    tables.filter_map(|(study, table)| begun(base, study, table).err()).collect()
+}
+
 /// Returns the name of the built-in table that a shipped study has trained in place of a published one, such as `rtt/150`.
 pub fn built_in_for(published: &str) -> Option<String> {
     let studies = Study::shipped().ok()?;
@@ -173,6 +182,18 @@ mod tests {
         }
         assert_eq!(built_in_for("fig4-rtt__rtt_10x.dna.3").as_deref(), Some("rtt/10x"));
         assert_eq!(built_in_for("RemyCC-2013-delta1.dna"), None);
+    }
+
+    #[test]
+    fn broken_trainings_are_named() {
+        let base = std::env::temp_dir().join(format!("paceline-unusable-{}", std::process::id()));
+        assert!(unusable(&base).is_empty());
+        let training = base.join("data-centre/data-centre/seed-1");
+        std::fs::create_dir_all(&training).expect("a folder");
+        std::fs::write(training.join("state.json"), "{").expect("written");
+        let problems = unusable(&base);
+        std::fs::remove_dir_all(&base).expect("removed");
+        assert!(problems.len() == 1 && problems[0].contains("seed-1/state.json"), "{problems:?}");
     }
 
     #[test]

@@ -158,8 +158,14 @@ impl Grid {
         };
         let text = toml::to_string(&table)
             .map_err(|error| GridError::Key(format!("with {}: {error}", written())))?;
-        scenario::parse_with("the scenario", &text, Some(&self.folder), names)
-            .map_err(|error| GridError::Scenario { values: written(), error: Box::new(error) })
+        scenario::parse_with("the scenario", &text, Some(&self.folder), names).map_err(
+            |mut error| {
+                // Its place is one in `text`, which no file has.
+                error.file.clear();
+                (error.span, error.line, error.column) = (None, None, None);
+                GridError::Scenario { values: written(), error: Box::new(error) }
+            },
+        )
     }
 
     /// Returns a digest of the sweep's file, of the scenario's, and of the files that they name, such as recordings, as they
@@ -282,5 +288,6 @@ mod tests {
         assert_eq!(wrong.len(), 2);
         let text = wrong[0].to_string();
         assert!(text.contains("flow.scheme = \"nothing\"") && text.contains("nothing"), "{text}");
+        assert!(!text.contains("the scenario:"), "{text}");
     }
 }

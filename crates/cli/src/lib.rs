@@ -34,6 +34,7 @@ mod figure;
 mod former;
 mod host;
 mod keys;
+mod kinds;
 mod linux_hosts;
 mod made;
 mod manual;

@@ -3,7 +3,7 @@
 use crate::synthetic::{
     DEFAULT_SEED, default_length, delay_target, names, nearest, synthetic, synthetic_delays,
 };
-use crate::{Delays, MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
+use crate::{Delays, FileKind, MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
 use std::fs::File;
 use std::io::Read;
 
@@ -41,7 +41,20 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(too_large(name));
     }
-    if csv::is_csv(name) { csv::parse(name, bytes) } else { mahimahi::parse(name, bytes) }
+    let parsed =
+        if csv::is_csv(name) { csv::parse(name, bytes) } else { mahimahi::parse(name, bytes) };
+    parsed.map_err(|error| of_its_kind(error, bytes))
+}
+
+/// Returns an error that says what a file looks like that is no trace; `error` if it looks like nothing known.
+fn of_its_kind(error: TraceError, bytes: &[u8]) -> TraceError {
+    let Some(kind) = FileKind::of(bytes) else { return error };
+    let remedy = match kind.command() {
+        Some(command) => format!("`{command} {}` reads it", error.file),
+        None => "name a text file with a line for each opportunity, or a .csv file of time_ms,mbps"
+            .into(),
+    };
+    TraceError::new(&error.file, format!("this is {}, not a trace", kind.words()), remedy)
 }
 
 /// Returns the delays of a built-in name, `leo`, or the recording in a file: rows

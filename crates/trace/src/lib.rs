@@ -15,6 +15,7 @@ pub mod delays;
 mod error;
 pub mod file;
 mod generate;
+mod kind;
 pub mod mahimahi;
 mod rates;
 mod stats;
@@ -26,6 +27,7 @@ pub use delays::{DelayStats, Delays, steps_starting_at};
 pub use error::TraceError;
 pub use file::{load, load_delays};
 pub use generate::{constant, square_wave, steps};
+pub use kind::FileKind;
 pub use rates::{from_rates, rates};
 pub use stats::Stats;
 pub use synthetic::{

@@ -15,6 +15,7 @@ use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
 use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice};
 use paceline_sim::{CustomTransport, LinkOutcome, Outcome};
+use paceline_trace::FileKind;
 use serde::Serialize;
 
 use crate::args;
@@ -22,6 +23,7 @@ use crate::capture::{CaptureArgs, CaptureFile, NO_BYTES};
 use crate::connection_logs::{LogArgs, LogFiles, is_folder};
 use crate::figure::FigureArgs;
 use crate::host;
+use crate::kinds;
 use crate::linux_hosts::{self, LinuxArgs};
 use crate::made::Made;
 use crate::mistake::Mistake;
@@ -370,8 +372,10 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
     let name = file.display().to_string();
     let text =
         output::read(file, LARGEST).map_err(|error| super::scenario::with_example(error, file))?;
-    let text = String::from_utf8(text).map_err(|_| {
-        Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"))
+    let text = String::from_utf8(text).map_err(|error| {
+        let unreadable =
+            || Error::Usage(format!("{name}: cannot be read: a scenario is text in UTF-8"));
+        kinds::instead_of(FileKind::Scenario, file, error.as_bytes()).unwrap_or_else(unreadable)
     })?;
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -380,8 +384,10 @@ pub(crate) fn read_scenario(file: &Path) -> Result<Scenario, Error> {
              \"{name}\" below [[link]] of a scenario"
         )));
     }
-    scenario::parse_with(&name, &text, file.parent(), registries::names())
-        .map_err(|error| diagnostic(&error, &text))
+    scenario::parse_with(&name, &text, file.parent(), registries::names()).map_err(|error| {
+        let other = kinds::instead_of(FileKind::Scenario, file, text.as_bytes());
+        other.unwrap_or_else(|| diagnostic(&error, &text))
+    })
 }
 
 /// Returns an error for a mistake, with its place if it has one.

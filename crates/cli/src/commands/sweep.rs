@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::ProgressBar;
 use paceline_sweep::{Grid, GridError, Progress, Shard, Swept, merge, sweep, write_parquet};
+use paceline_trace::FileKind;
 use serde::Serialize;
 
 use crate::host;
+use crate::kinds;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::threads::Threads;
@@ -146,7 +148,10 @@ impl SweepCommand {
         })?;
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let read = |path: &Path| text_of(path).map_err(|error| error.to_string());
-        let grid = Grid::parse(&text, folder, read).map_err(|error| self.wrong(&error))?;
+        let grid = Grid::parse(&text, folder, read).map_err(|error| {
+            let other = kinds::instead_of(FileKind::Sweep, &self.file, text.as_bytes());
+            other.unwrap_or_else(|| self.wrong(&error))
+        })?;
         Ok(grid.with_salt(host::salt()))
     }
 
@@ -156,8 +161,10 @@ impl SweepCommand {
 }
 
 fn text_of(file: &Path) -> Result<String, Error> {
-    String::from_utf8(output::read(file, LARGEST)?).map_err(|_| {
-        Error::Usage(format!("{}: cannot be read: expected text in UTF-8", file.display()))
+    String::from_utf8(output::read(file, LARGEST)?).map_err(|error| {
+        let unreadable =
+            || Error::Usage(format!("{}: cannot be read: expected text in UTF-8", file.display()));
+        kinds::instead_of(FileKind::Sweep, file, error.as_bytes()).unwrap_or_else(unreadable)
     })
 }
 

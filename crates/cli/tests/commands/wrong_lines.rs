@@ -370,3 +370,26 @@ fn a_folder_of_a_sweep_is_no_file() {
         assert!(!seen.err.contains("plots"), "{}", seen.err);
     }
 }
+
+#[test]
+fn files_of_a_wrong_kind_are_said_to_be_what_they_are() {
+    let folder = Folder::new("kinds");
+    let scenario = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n";
+    let scenario = folder.write("scenario.toml", scenario.as_bytes());
+    let sweep = folder.write("sweep.toml", b"scenario = \"scenario.toml\"\n[grid]\nseed = [1]\n");
+    let recording = folder.write("ride.csv", b"time_ms,mbps\n0,1\n5000,2\n");
+    let picture = folder.write("plot.png", b"\x89PNG\r\n\x1a\n\0\0");
+    let out = folder.path("out");
+    for (arguments, word) in [
+        (&["run", &recording][..], "this is a trace of a link, not a scenario"),
+        (&["run", &picture], "this is a picture (PNG), not a scenario"),
+        (&["run", &sweep], "this is a sweep, not a scenario"),
+        (&["sweep", &scenario, "-o", &out], "this is a scenario, not a sweep"),
+        (&["sweep", &recording, "-o", &out], "this is a trace of a link, not a sweep"),
+        (&["trace", "info", &picture], "this is a picture (PNG), not a trace"),
+        (&["compare", "--trace", &scenario], "this is a scenario, not a trace"),
+    ] {
+        let seen = paceline(arguments);
+        assert!(seen.code == 2 && seen.err.contains(word), "{arguments:?}: {}", seen.err);
+    }
+}

@@ -4,7 +4,7 @@
 use paceline_cc::{Established, Feedback, Rate, RateSample, Span, Time};
 
 use super::BbrParams;
-use crate::parts::{RoundTrips, SelfLimited, WindowedMax};
+use crate::parts::{RoundTrips, SelfLimited, WindowedMax, is_ack_delayed};
 
 /// The model of the path (draft §4.1).
 #[derive(Clone, Debug)]
@@ -92,18 +92,11 @@ impl Model {
             self.rtprop.is_some() && feedback.now.since(self.rtprop_at) > self.rtprop_window;
         if let Some(rtt) = feedback.rtt {
             let smallest = self.rtprop.is_none_or(|smallest| rtt <= smallest);
-            if smallest || (expired && !is_delayed(feedback)) {
+            if smallest || (expired && !is_ack_delayed(feedback)) {
                 self.rtprop = Some(rtt);
                 self.rtprop_at = feedback.now;
             }
         }
         expired
     }
-}
-
-/// Returns true if the receiver may have waited for a second packet: only the one acknowledged
-/// packet was delivered since it was sent.
-fn is_delayed(feedback: &Feedback<'_>) -> bool {
-    let alone = |sample: &RateSample| sample.delivered <= feedback.acked;
-    feedback.acked_packets == 1 && feedback.sample.as_ref().is_some_and(alone)
 }

@@ -3,7 +3,7 @@
 use paceline_cc::{Established, Feedback, Rate, RateSample, Span, Time};
 
 use super::Bbr3Params;
-use crate::parts::{RoundTrips, SelfLimited};
+use crate::parts::{RoundTrips, SelfLimited, is_ack_delayed};
 
 /// Bandwidth and RTT (draft §5.5).
 #[derive(Clone, Debug)]
@@ -71,7 +71,8 @@ impl Model {
         let known = self.recent_rtt.is_some();
         let expired = known && now.since(self.recent_rtt_at) > params.probe_rtt_interval;
         if let Some(rtt) = feedback.rtt
-            && (expired || self.recent_rtt.is_none_or(|smallest| rtt < smallest))
+            && ((expired && !is_ack_delayed(feedback))
+                || self.recent_rtt.is_none_or(|smallest| rtt < smallest))
         {
             self.recent_rtt = Some(rtt);
             self.recent_rtt_at = now;

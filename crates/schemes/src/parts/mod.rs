@@ -4,6 +4,7 @@
 mod ack_aggregation;
 mod bbr_pacing;
 mod deadlock;
+mod delayed_ack;
 mod idle_capacity;
 mod limits;
 mod mark_echo;
@@ -19,6 +20,7 @@ mod windowed_filter;
 pub use ack_aggregation::{AckAggregation, HALF_WINDOW};
 pub(crate) use bbr_pacing::BbrPacing;
 pub(crate) use deadlock::DeadlockTimer;
+pub(crate) use delayed_ack::is_ack_delayed;
 pub use idle_capacity::IdleCapacity;
 pub use limits::{INITIAL_WINDOW, ROUTER_TIMES, WINDOWS};
 pub use mark_echo::MarkEcho;

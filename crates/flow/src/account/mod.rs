@@ -330,7 +330,8 @@ impl Account {
     fn on_first_sent(&mut self, now: Time) {
         if (self.ledger.in_flight() == 0 && !self.holds_repairs()) || self.needs_no_timer() {
             self.timers.restart(now, self.ledger.next());
-            if self.ledger.oldest().is_none() {
+            // Also if a lost packet is still remembered (Linux `tcp_rate_skb_sent`: nothing is out).
+            if self.ledger.oldest().is_none() || self.needs_no_timer() {
                 self.rates.restart(now);
             }
         }

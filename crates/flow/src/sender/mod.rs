@@ -487,8 +487,10 @@ impl Sender {
         outgoing.waiting = self.source.ready();
         outgoing.last = outgoing.waiting == 0 && self.account.next_repair().is_none();
         // Linux sends two packets in one piece if the window has room for both, and sets PSH on the
-        // last packet of a piece (`tcp_tso_autosize`, `__tcp_transmit_skb`).
-        let push = self.pairs && !retransmission && self.last_sent == now;
+        // last packet of a piece (`tcp_tso_autosize`, `__tcp_transmit_skb`), and of what the application wrote
+        // (`tcp_push`).
+        let ends_piece = self.pairs && self.last_sent == now;
+        let push = !retransmission && (ends_piece || outgoing.waiting == 0);
         let room = self.account.in_flight() + 2 * u64::from(size) <= self.plan.cwnd;
         self.pairs = !push && !retransmission && room;
         let tag = self.controller.on_send(now, &mut outgoing);

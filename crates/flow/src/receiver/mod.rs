@@ -200,6 +200,9 @@ impl Receiver {
         if self.pending > 0 && reporter.flushes(packet) {
             self.urgent = Some(Urgent::Flushed(self.ack()));
             self.pending = 0;
+            if let Some(linux) = &mut self.linux {
+                linux.on_ack();
+            }
         }
         if let Some(reporter) = &mut self.config.reporter {
             self.now |= reporter.on_arrival(now, packet).now;

@@ -113,6 +113,7 @@ pub const SCHEME: Scheme = Scheme {
             // RFC 8257's state machine: packets are CE or ECT(0), and ABC's echo distinguishes
             // these as well as its own marks.
             reporter: Some(Arc::new(|_| Box::new(DctcpReceiver::default()))),
+            adds_to_stock_receiver: true,
             ..Halves::sender(move |setup| DctcpSender::new(&params, setup.mss))
         })
     },

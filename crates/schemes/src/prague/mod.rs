@@ -80,6 +80,7 @@ pub const SCHEME: Scheme = Scheme {
         let params: PragueParams = spec.params()?;
         Ok(Halves {
             reporter: Some(Arc::new(|_| Box::new(PragueReceiver::default()))),
+            adds_to_stock_receiver: true,
             ..Halves::sender(move |setup| PragueSender::new(&params, setup.mss))
         })
     },

@@ -31,6 +31,7 @@ mod runs;
 mod scenario_errors;
 mod scenario_write;
 mod seeds;
+mod short_flows;
 mod sums;
 mod undone;
 mod wifi;

@@ -116,15 +116,15 @@ pub(crate) struct CallFrame {
     pub(crate) bytes: u64,
 }
 
-/// Returns the frames with their arrivals, given the segments that arrived.
-pub(crate) fn sent_frames(frames: &[Frame], segments: &[(u64, Time)]) -> Vec<CallFrame> {
+/// Returns the frames with their arrivals, given the segments that arrived. With `in_order` the application reads a stream, as
+/// TCP's, and gets a segment after all segments before it.
+pub(crate) fn sent_frames(
+    frames: &[Frame],
+    segments: &[(u64, Time)],
+    in_order: bool,
+) -> Vec<CallFrame> {
     let count = frames.iter().filter_map(|frame| frame.last).max().map_or(0, |last| last + 1);
-    let mut arrivals = vec![Time::NEVER; count as usize];
-    for &(segment, at) in segments {
-        if let Some(first) = arrivals.get_mut(segment as usize) {
-            *first = at.min(*first);
-        }
-    }
+    let arrivals = arrivals(count as usize, segments, in_order);
     let arrived = |frame: &Frame| {
         let parts = arrivals.get(frame.first as usize..=frame.last? as usize)?;
         parts.iter().copied().max().filter(|&last| last != Time::NEVER)
@@ -136,6 +136,24 @@ pub(crate) fn sent_frames(frames: &[Frame], segments: &[(u64, Time)]) -> Vec<Cal
         bytes: frame.bytes,
     };
     frames.iter().map(call_frame).collect()
+}
+
+/// Returns when the application gets each of the first `count` segments; [`Time::NEVER`] for those it does not get.
+fn arrivals(count: usize, segments: &[(u64, Time)], in_order: bool) -> Vec<Time> {
+    let mut arrivals = vec![Time::NEVER; count];
+    for &(segment, at) in segments {
+        if let Some(first) = arrivals.get_mut(segment as usize) {
+            *first = at.min(*first);
+        }
+    }
+    if in_order {
+        let mut all = Time::ZERO;
+        for arrival in &mut arrivals {
+            all = all.max(*arrival);
+            *arrival = all;
+        }
+    }
+    arrivals
 }
 
 /// Returns when each frame is shown, in the order of the frames; `None` for a frame that is not shown.
@@ -293,6 +311,15 @@ mod tests {
         let count = frames.iter().filter(|frame| frame.made >= ms(from)).count() as u64;
         let none = VideoStats::default();
         FramesOutcome { made: count, ..outcome(frames, ms(from)..ms(end), none) }
+    }
+
+    /// A stream's application gets a segment after all before it; a lost packet that is sent again delays them all.
+    #[test]
+    fn segments_of_a_stream_arrive_in_order() {
+        let segments = [(0, ms(50)), (2, ms(130)), (1, ms(300)), (1, ms(400)), (4, ms(500))];
+        let never = Time::NEVER;
+        assert_eq!(arrivals(5, &segments, false), [ms(50), ms(300), ms(130), never, ms(500)]);
+        assert_eq!(arrivals(5, &segments, true), [ms(50), ms(300), ms(300), never, never]);
     }
 
     /// Frames every 40 ms from zero on that arrive 50 ms after they are made.

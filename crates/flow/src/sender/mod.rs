@@ -195,6 +195,10 @@ impl Sender {
     pub fn video(&self) -> Option<(&[Frame], VideoStats)> {
         self.source.video()
     }
+    /// Returns true if all lost data is sent again, so that the receiver's application reads it in order.
+    pub fn is_reliable(&self) -> bool {
+        self.config.reliable
+    }
     /// Returns the packets of an audio workload so far, as frames; `None` for other workloads.
     pub fn audio(&self) -> Option<&[Frame]> {
         self.source.audio()

@@ -368,19 +368,22 @@ impl Simulation {
             outcome.sums = Some(self.sums_of(index, place));
             return outcome;
         };
+        let measured =
+            self.warmup_end().max(place.start)..self.world.now().min(record.stop).max(place.start);
         if let (Some(sender), Some(segments)) = (self.world.sender(place.sender), &record.segments)
         {
-            let measured = self.warmup_end()..self.world.now().min(record.stop);
+            let in_order = sender.is_reliable();
             outcome.audio = sender.audio().map(|packets| {
-                call::audio_outcome(&call::sent_frames(packets, segments), measured.clone())
+                let packets = call::sent_frames(packets, segments, in_order);
+                call::audio_outcome(&packets, measured.clone())
             });
             outcome.frames = sender.video().map(|(frames, stats)| {
-                call::outcome(&call::sent_frames(frames, segments), measured, stats - before.video)
+                let frames = call::sent_frames(frames, segments, in_order);
+                call::outcome(&frames, measured.clone(), stats - before.video)
             });
         }
         if let Some(media) = self.transport_end(place).and_then(TransportEnd::media) {
-            let measured = self.warmup_end()..self.world.now().min(record.stop);
-            let frames = call::sent_frames(&media.frames, &media.arrivals);
+            let frames = call::sent_frames(&media.frames, &media.arrivals, false);
             match media.is_audio {
                 true => outcome.audio = Some(call::audio_outcome(&frames, measured)),
                 false => {

@@ -187,3 +187,16 @@ fn scream_keeps_an_l4s_queue_short() {
     assert!(link.queue_delay_ms.p95 < 66.0, "{:?}", link.queue_delay_ms);
     assert!(link.utilization > 0.5 && link.marks > 0, "{}", link.utilization);
 }
+
+/// A call that begins late is measured from its start: rates and shares are those of a call that begins at once.
+#[test]
+fn a_late_call_is_measured_from_its_start() {
+    let frames = |start: u64| {
+        let mut scenario = scenario(mbps(12.0), 10 + start);
+        scenario.flows.push(call("gcc").with(|flow| flow.start = Span::from_secs(start)));
+        run(&scenario).expect("runs").flows[0].frames.clone().expect("a video")
+    };
+    let (early, late) = (frames(0), frames(20));
+    assert!((early.frames_per_s - late.frames_per_s).abs() < 0.5, "{early:?} {late:?}");
+    assert!((early.video_mbps - late.video_mbps).abs() < 0.1, "{early:?} {late:?}");
+}

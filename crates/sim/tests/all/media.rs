@@ -194,7 +194,7 @@ fn a_late_call_is_measured_from_its_start() {
     let frames = |start: u64| {
         let mut scenario = scenario(mbps(12.0), 10 + start);
         scenario.flows.push(call("gcc").with(|flow| flow.start = Span::from_secs(start)));
-        run(&scenario).expect("runs").flows[0].frames.clone().expect("a video")
+        run(&scenario).expect("runs").flows[0].frames.expect("a video")
     };
     let (early, late) = (frames(0), frames(20));
     assert!((early.frames_per_s - late.frames_per_s).abs() < 0.5, "{early:?} {late:?}");

@@ -70,15 +70,22 @@ impl Destination {
         self.file.as_ref().map_or_else(|| self.folder.names(), |file| Ok(vec![file.clone()]))
     }
 
-    /// Checks that an entry is of a kind that can be kept here.
+    /// Checks that an entry can be kept here. A single file (`recv -o FILE`) takes only the first
+    /// entry of a transfer: a second one would replace it.
     ///
     /// # Errors
-    /// The entry is of another kind. The text is for the sender.
+    /// The entry is a folder or a link, or not the first one, and all entries get one name. The
+    /// text is for the sender.
     pub(super) fn takes(&self, entry: &Entry<'_>) -> Result<(), Problem> {
         match entry.content {
             Content::Folder | Content::Symlink { .. } if self.file.is_some() => {
                 let text = "the receiver keeps a file under a name that it was given (`recv -o FILE`): for folders \
                     and links give it a folder, `recv -o DIR/`";
+                Err(Problem::Entry(text.into()))
+            }
+            _ if self.file.is_some() && entry.is_top_level && entry.number > 1 => {
+                let text = "the receiver keeps one file under a name that it was given (`recv -o FILE`), the first of \
+                    the transfer: for several files give it a folder, `recv -o DIR/`";
                 Err(Problem::Entry(text.into()))
             }
             _ => Ok(()),

@@ -71,6 +71,36 @@ fn a_file_with_a_given_name_is_replaced_and_takes_no_folders() {
 }
 
 #[test]
+fn a_file_with_a_given_name_takes_one_file_of_a_transfer() {
+    let here = Here::new("given-one");
+    let target = Target::File(here.path("out"));
+    let entries = || {
+        vec![
+            (file(1, "a"), b"one".to_vec()),
+            (file(2, "b"), b"two".to_vec()),
+            (entry(3, "c", Content::HardLink { target: 1 }), vec![]),
+        ]
+    };
+    // The second transfer breaks off after its first file, and continues.
+    for (id, breaks) in [(1, &[usize::MAX][..]), (2, &[100, usize::MAX])] {
+        let sent = Sent::new(id, entries());
+        for (connection, most) in (1..).zip(breaks) {
+            let heard = sent.send(&store(target.clone()), connection, *most);
+            assert_eq!(std::fs::read(here.path("out")).expect("a file"), b"one");
+            if *most == usize::MAX {
+                let kept: Vec<u32> =
+                    heard.files.iter().filter(|file| file.1).map(|file| file.0).collect();
+                assert!(kept.iter().all(|kept| *kept == 1), "{kept:?}");
+                let failures = heard.failures();
+                assert_eq!(failures.iter().map(|it| it.0).collect::<Vec<_>>(), [2, 3]);
+                assert!(failures.iter().all(|it| it.1.contains("recv -o DIR/")), "{failures:?}");
+            }
+        }
+    }
+    assert_eq!(here.names(), ["out"]);
+}
+
+#[test]
 fn nowhere_checks_all_and_keeps_nothing() {
     let sent = Sent::all_kinds();
     let heard = sent.send(&store(Target::Nowhere), 1, usize::MAX);

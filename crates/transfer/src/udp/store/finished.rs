@@ -52,7 +52,7 @@ fn prune(finished: &Folder, newest: &OsStr) -> io::Result<()> {
 }
 
 /// Returns the paths of the top-level entries of a completed transfer if all its entries are
-/// unchanged, by lengths and times.
+/// unchanged: of the recorded kinds, files by length and mtime, symbolic links by target.
 pub(super) fn places(destination: &Destination, transfer: &Transfer) -> Option<Vec<String>> {
     Root::all(&destination.folder).find_map(|root| places_by(&root.folder, destination, transfer))
 }
@@ -95,15 +95,47 @@ fn sent_names<'a>(records: &'a [(u64, JournalRecord)]) -> BTreeMap<u32, &'a Jour
     records.iter().filter_map(name).collect()
 }
 
+/// Returns the records of files and symbolic links, by entry number. Hard links are compared with
+/// them.
+fn link_targets(records: &[(u64, JournalRecord)]) -> BTreeMap<u32, &JournalRecord> {
+    let mut targets = BTreeMap::new();
+    for (_, record) in records {
+        if let JournalRecord::File { entry, .. } | JournalRecord::Symlink { entry, .. } = record {
+            targets.insert(*entry, record);
+        }
+    }
+    targets
+}
+
+/// Returns true if the entry `name` in `folder` is what `record` says. The time of a folder changes
+/// with its contents and does not count.
+fn is_unchanged(folder: &Folder, name: &OsStr, record: &JournalRecord) -> io::Result<bool> {
+    let status = folder.status(name)?;
+    Ok(match record {
+        JournalRecord::Folder { .. } => status.kind == EntryKind::Folder,
+        JournalRecord::File { length, mtime, .. } => {
+            status.kind == EntryKind::File
+                && status.length == *length
+                && mtime.is_none_or(|mtime| mtime == status.mtime)
+        }
+        JournalRecord::Symlink { target, .. } => {
+            status.kind == EntryKind::Symlink && folder.target(name)? == target.to_os()
+        }
+        // A hard link whose target has no record: the journal cannot decide.
+        _ => false,
+    })
+}
+
 fn is_in_place(destination: &Destination, records: &[(u64, JournalRecord)]) -> Option<bool> {
     let placed = JournalState::of(records).placed;
+    let targets = link_targets(records);
     let mut last: Option<(JournalPath, Folder)> = None;
     for (_, record) in records {
-        let (path, file) = match record {
-            JournalRecord::File { path, length, mtime, .. } => (path, Some((*length, *mtime))),
-            JournalRecord::Folder { path, .. }
-            | JournalRecord::Symlink { path, .. }
-            | JournalRecord::HardLink { path, .. } => (path, None),
+        let (path, expected) = match record {
+            JournalRecord::File { path, .. }
+            | JournalRecord::Folder { path, .. }
+            | JournalRecord::Symlink { path, .. } => (path, record),
+            JournalRecord::HardLink { path, of, .. } => (path, *targets.get(of).unwrap_or(&record)),
             _ => continue,
         };
         let index = placed.binary_search_by_key(&path.top(), |placed| placed.0).ok()?;
@@ -121,12 +153,7 @@ fn is_in_place(destination: &Destination, records: &[(u64, JournalRecord)]) -> O
             let folder = components.iter().try_fold(own, |folder, name| folder.folder(name));
             last = Some((parent, folder.ok()?));
         }
-        let status = last.as_ref()?.1.status(&name).ok()?;
-        if let Some((length, mtime)) = file
-            && (status.kind != EntryKind::File
-                || status.length != length
-                || mtime.is_some_and(|mtime| mtime != status.mtime))
-        {
+        if !is_unchanged(&last.as_ref()?.1, &name, expected).ok()? {
             return Some(false);
         }
     }

@@ -30,6 +30,38 @@ fn a_folder_arrives_with_modes_times_and_links_and_is_skipped_then() {
     assert_eq!(std::fs::read(here.path("d/zero")).expect("a file"), b"x");
 }
 
+/// A finished transfer whose entry has another kind, target or content now is not complete.
+#[test]
+fn replaced_folders_and_links_are_received_again() {
+    let replace: [(&str, fn(&Path)); 4] = [
+        ("d/none", |path| {
+            std::fs::remove_dir(path).expect("removed");
+            std::fs::write(path, "x").expect("written");
+        }),
+        ("d/e/link", |path| {
+            std::fs::remove_file(path).expect("removed");
+            symlink("large", path).expect("a link");
+        }),
+        ("d/hard", |path| {
+            std::fs::remove_file(path).expect("removed");
+            std::fs::write(path, "x").expect("written");
+        }),
+        ("again", |path| {
+            std::fs::remove_file(path).expect("removed");
+            symlink("first", path).expect("a link");
+        }),
+    ];
+    for (name, replace) in replace {
+        let here = Here::new("replaced");
+        let (sent, store) = (Sent::all_kinds(), here.store());
+        sent.send(&store, 1, usize::MAX);
+        assert!(sent.send(&store, 2, usize::MAX).resume.expect("an answer").complete);
+        replace(&here.path(name));
+        let resume = sent.send(&store, 3, usize::MAX).resume.expect("an answer");
+        assert!(!resume.complete, "{name}");
+    }
+}
+
 #[test]
 fn a_file_with_a_given_name_is_replaced_and_takes_no_folders() {
     let here = Here::new("given");

@@ -41,6 +41,10 @@ def test_eval_on_one_network_and_on_a_specification():
     assert len(rows["specimens"][0]) == 2
     with pytest.raises(ValueError, match="tables, schemes"):
         remy.eval()
+    # The specification has networks of its own.
+    for given in [{"link": "100Mbps"}, {"loss": 0.0}, {"resolution": "1ms"}, {"spread": "2s"}]:
+        with pytest.raises(ValueError, match=f"{next(iter(given))}: the specification of `on`"):
+            remy.eval([name], on=SPECIFICATION, seeds=2, **given)
 
 
 def test_training_goes_on_and_is_the_same(tmp_path):

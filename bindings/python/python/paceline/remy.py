@@ -121,16 +121,16 @@ def eval(
     *,
     schemes: str | Sequence[str] = (),
     on: _Path | None = None,
-    link: _units.Link = "15Mbps",
-    rtt: _units.Time = "150ms",
-    senders: int = 2,
-    on_time: _units.Time = "5s",
-    off_time: _units.Time = "5s",
-    buffer: _units.Buffer = "inf",
-    loss: float = 0.0,
-    jitter: _units.Time = "0s",
+    link: _units.Link | None = None,
+    rtt: _units.Time | None = None,
+    senders: int | None = None,
+    on_time: _units.Time | None = None,
+    off_time: _units.Time | None = None,
+    buffer: _units.Buffer | None = None,
+    loss: float | None = None,
+    jitter: _units.Time | None = None,
     resolution: _units.Time | None = None,
-    spread: _units.Time = "1s",
+    spread: _units.Time | None = None,
     repairs: bool = False,
     duration: _units.Time | None = None,
     seeds: int = 3,
@@ -143,18 +143,19 @@ def eval(
         tables: Tables: built-in names, files, or results of :func:`load`.
         schemes: Schemes for comparison.
         on: A specification, a file or its text (``docs/remy.md``), which gives the networks; then
-            rows have ``score`` with a confidence interval. Without it there is one network:
-        link: its capacity;
-        rtt: its RTT without a queue;
-        senders: number of senders;
-        on_time: mean time for which they are on;
-        off_time: mean time for which they are off;
-        buffer: limit of the link's queue;
-        loss: share of packets lost behind the link;
-        jitter: mean of a random delay of each acknowledgement (exponential);
+            rows have ``score`` with a confidence interval, and none of the arguments from ``link`` to
+            ``spread`` may be given. Without it there is one network:
+        link: its capacity, by default 15 Mbit/s;
+        rtt: its RTT without a queue, by default 150 ms;
+        senders: number of senders, by default 2;
+        on_time: mean time for which they are on, by default 5 s;
+        off_time: mean time for which they are off, by default 5 s;
+        buffer: limit of the link's queue, by default none;
+        loss: share of packets lost behind the link, by default 0;
+        jitter: mean of a random delay of each acknowledgement (exponential), by default 0;
         resolution: excess over the minimum RTT up to which an RTT counts as the minimum, for senders with
             tables; by default that of each table, which is 10 ns unless its file says otherwise;
-        spread: offsets in the link's recording at which the runs start.
+        spread: offsets in the link's recording at which the runs start, by default 1 s apart.
         repairs: Senders with tables retransmit lost packets, and timeouts count.
         duration: Length of each run; 1000 s by default, or the specification's.
         seeds: Number of seeds.
@@ -162,8 +163,25 @@ def eval(
         threads: Number of runs in parallel; 0 for one per core.
 
     Raises:
-        ValueError: If an argument or the specification is invalid.
+        ValueError: If an argument or the specification is invalid, or if an argument of the one network is
+            given with ``on``.
     """
+    network = {
+        "link": link,
+        "rtt": rtt,
+        "senders": senders,
+        "on_time": on_time,
+        "off_time": off_time,
+        "buffer": buffer,
+        "loss": loss,
+        "jitter": jitter,
+        "resolution": resolution,
+        "spread": spread,
+    }
+    if on is not None:
+        for name, value in network.items():
+            if value is not None:
+                raise ValueError(f"{name}: the specification of `on` gives the networks: leave out one of both")
     common: dict[str, Any] = {
         "tables": _table_names("tables", tables),
         "schemes": [str(scheme) for scheme in _units.several(schemes)],
@@ -178,16 +196,16 @@ def eval(
         return Frame(_native.evaluate_on(text=text, file=file, folder=folder, **common))
     return Frame(
         _native.evaluate_network(
-            link=_units.link("link", link),
-            rtt=_units.time("rtt", rtt),
-            senders=_units.whole("senders", senders, 2**32 - 1),
-            on=_units.time("on_time", on_time),
-            off=_units.time("off_time", off_time),
-            buffer=_units.buffer("buffer", buffer),
-            loss=loss,
-            jitter=_units.time("jitter", jitter),
+            link=_units.link("link", "15Mbps" if link is None else link),
+            rtt=_units.time("rtt", "150ms" if rtt is None else rtt),
+            senders=_units.whole("senders", 2 if senders is None else senders, 2**32 - 1),
+            on=_units.time("on_time", "5s" if on_time is None else on_time),
+            off=_units.time("off_time", "5s" if off_time is None else off_time),
+            buffer=_units.buffer("buffer", "inf" if buffer is None else buffer),
+            loss=0.0 if loss is None else loss,
+            jitter=_units.time("jitter", "0s" if jitter is None else jitter),
             resolution=None if resolution is None else _units.time("resolution", resolution),
-            spread=_units.time("spread", spread),
+            spread=_units.time("spread", "1s" if spread is None else spread),
             **common,
         )
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import io
 import json
 import os
@@ -13,18 +11,16 @@ import uuid
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple
 
 from . import _native
-from .controller import Controller
 from .scenario import Label, Scenario, _Parsed
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["RUNS_OF_A_PART", "ArrowTable", "Job", "Labels", "Part", "Store", "jobs_of", "run_key"]
+__all__ = ["RUNS_OF_A_PART", "ArrowTable", "Job", "Labels", "Part", "Store", "jobs_of"]
 
 #: Runs of a file.
 RUNS_OF_A_PART = 1000
 
-_SCHEMA = 3
 #: Name of a part's file.
 _PART_NAME = re.compile(r"part-[0-9]{5,}\.parquet\Z")
 #: Fact in a part's file: pairs of the number of a run and its key.
@@ -57,37 +53,6 @@ def jobs_of(scenarios: Iterable[Scenario]) -> Iterator[Job]:
         for run in range(1, scenario.runs + 1):
             yield Job(number, run, scenario._parsed, scenario._labels)
             number += 1
-
-
-def run_key(job: Job, codes: dict[type, list[str]]) -> str:
-    """Returns the key of a run: its scenario with the code of its controllers and its labels, its number, and
-    the program. ``codes`` keeps the code of controllers."""
-    text, _, folder, controllers, changes = job.scenario
-    for controller in controllers.values():
-        if controller not in codes:
-            codes[controller] = _controller_code(controller)
-    code = {name: codes[controller] for name, controller in controllers.items()}
-    identity = [_SCHEMA, _native.__version__, text, folder, changes, code, job.run, job.labels]
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24]
-
-
-def _controller_code(controller: type[Controller]) -> list[str]:
-    """Returns the text of a controller's methods and its attributes, with those of its bases. A method
-    whose text is not available counts as a different one each time."""
-    parts = []
-    for base in controller.__mro__:
-        if base in (Controller, object):
-            continue
-        for name, member in sorted(vars(base).items()):
-            function = getattr(member, "__func__", member)
-            if inspect.isfunction(function):
-                try:
-                    parts.append(inspect.getsource(function))
-                except OSError:
-                    parts.append(uuid.uuid4().hex)
-            elif not name.startswith("__"):
-                parts.append(f"{name} = {member!r}")
-    return parts
 
 
 class Labels:
@@ -165,7 +130,8 @@ class Part:
         kept = self.kept.get(job.number)
         if kept is not None and kept != key:
             raise ValueError(
-                f"output: run {job.number} in {self.name} is of another sweep, or of another version of Paceline: "
+                f"output: run {job.number} in {self.name} is of another sweep, of one whose controllers or files have "
+                "changed, or of another version of Paceline: "
                 "choose another folder, or add scenarios only at the end"
             )
         self.keys[job.number] = key

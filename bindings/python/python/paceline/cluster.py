@@ -17,7 +17,8 @@ import traceback
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
 from . import _native
-from ._parts import RUNS_OF_A_PART, ArrowTable, Job, Labels, Part, Store, jobs_of, run_key
+from ._identity import RunKeys
+from ._parts import RUNS_OF_A_PART, ArrowTable, Job, Labels, Part, Store, jobs_of
 from .errors import PacelineError, RunError, ScenarioError
 from .frame import Frame
 from .scenario import Scenario, _Parsed, _with_changes
@@ -133,9 +134,10 @@ def sweep(
         output: A folder, or an address of fsspec such as ``s3://bucket/folder`` (which needs s3fs), for
             the rows: ``part-00000.parquet`` and so on, with 1000 runs each. Only this process writes
             there, and it holds only rows of parts that are not finished. A sweep that was stopped
-            continues after the finished runs. A run is known by scenario, seed, version of the program
-            and, for controllers in Python, the text and the attributes of their classes. If
-            code that these classes call, or a trace file, has changed, choose another folder.
+            continues after the finished runs. A run is known by scenario, seed, version of the program,
+            the contents of the files that the scenario names and, for controllers in Python, the text
+            and the attributes of their classes. If other code that these classes call has changed,
+            choose another folder.
         retries: Number of further tries of a run that fails in a worker for another reason than its
             scenario.
         on_run: Called after each run with its number and its rows.
@@ -200,7 +202,7 @@ class _Work:
         self.threads = 1
         self.threads_counted_at: float | None = None
         self.workers_seen_at = time.monotonic()
-        self.codes: dict[type, list[str]] = {}
+        self.run_keys = RunKeys()
 
     def run(self) -> Sweep:
         """Submits all runs, and takes their results."""
@@ -314,7 +316,7 @@ class _Work:
                 part = self.parts[number] = Part(number)
                 if self.store is not None:
                     self.store.find(part)
-            key = run_key(job, self.codes) if self.store is not None else ""
+            key = self.run_keys.of(job) if self.store is not None else ""
             if not part.expect(job, key):
                 self.waiting.append(job)
             if job.number % RUNS_OF_A_PART == RUNS_OF_A_PART - 1:

@@ -1,6 +1,7 @@
 //! The files that a client sends: the entries of a transfer, over successive connections.
 
 mod manifest;
+mod positions;
 mod reader;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use paceline_wire::Connection;
 use paceline_wire::records::{Hash, Record, Transfer, random_id};
 
 use self::manifest::Manifest;
+use self::positions::Positions;
 use self::reader::{Chunk, Input, Reader, Start};
 use super::note::Resume;
 
@@ -72,6 +74,8 @@ enum Stage {
 pub(super) struct Outbound {
     /// The list of entries; `None` for standard input.
     manifest: Option<Arc<Manifest>>,
+    /// Positions of the entries; `None` for standard input.
+    positions: Option<Positions>,
     transfer: Transfer,
     /// The arguments, in their order.
     pub(super) files: Vec<SentFile>,
@@ -83,11 +87,15 @@ pub(super) struct Outbound {
     at: usize,
     /// Bytes of all files before the position at which the current connection started.
     from: u64,
-    /// The furthest position at which a connection started, in bytes; `None` before the first.
-    furthest: Option<u64>,
-    /// Furthest byte that a connection has sent.
+    /// Position in the stream at which the current connection started.
+    position: u64,
+    /// Bytes of the current connection's stream before that position.
+    prelude: u64,
+    /// True once a connection has started.
+    has_started: bool,
+    /// Furthest position that a connection has sent.
     sent_until: u64,
-    /// Furthest byte that a receiver has acknowledged.
+    /// Furthest position that a receiver has acknowledged.
     reached: u64,
     pub(super) bytes: TransferBytes,
 }
@@ -111,12 +119,12 @@ impl Outbound {
     /// # Errors
     /// A file does not exist.
     pub(super) fn open(source: &Source, asks: bool) -> Result<Option<Outbound>, RealTimeError> {
-        let (manifest, transfer, files) = match source {
+        let (manifest, positions, transfer, files) = match source {
             Source::Packets => return Ok(None),
             Source::Input => {
                 let id = random_id().map_err(|error| RealTimeError::Message(error.to_string()))?;
                 let transfer = Transfer { id, resumable: false, entries: 1, bytes: None };
-                (None, transfer, vec![SentFile::default()])
+                (None, None, transfer, vec![SentFile::default()])
             }
             Source::Files(paths) => {
                 let mut manifest = Manifest::of(paths)?;
@@ -132,11 +140,13 @@ impl Outbound {
                     }
                 }
                 let transfer = manifest.transfer;
-                (Some(Arc::new(manifest)), transfer, files)
+                let positions = Positions::of(&manifest, transfer);
+                (Some(Arc::new(manifest)), Some(positions), transfer, files)
             }
         };
         Ok(Some(Outbound {
             manifest,
+            positions,
             transfer,
             files,
             failed: BTreeMap::new(),
@@ -144,7 +154,9 @@ impl Outbound {
             waiting: Vec::new(),
             at: 0,
             from: 0,
-            furthest: None,
+            position: 0,
+            prelude: 0,
+            has_started: false,
             sent_until: 0,
             reached: 0,
             bytes: TransferBytes::default(),
@@ -165,13 +177,18 @@ impl Outbound {
     /// Returns true if the current connection, with this many acknowledged bytes of its stream, has
     /// come further than all earlier ones.
     pub(super) fn reaches(&mut self, acknowledged: u64) -> bool {
-        let position = self.from + acknowledged;
+        let position = self.position_of(acknowledged);
         let is_sending = matches!(self.stage, Stage::Reading(_) | Stage::Read);
         let is_further = is_sending && position > self.reached;
         if is_further {
             self.reached = position;
         }
         is_further
+    }
+
+    /// Returns the position that follows this many bytes of the current connection's stream.
+    fn position_of(&self, stream_bytes: u64) -> u64 {
+        self.position + stream_bytes.saturating_sub(self.prelude)
     }
 
     /// Returns the bytes of files before the position at which the current connection started.
@@ -206,7 +223,7 @@ impl Outbound {
     pub(super) fn on_connected(&mut self, waker: Waker) -> Result<(), RealTimeError> {
         self.waiting.clear();
         self.at = 0;
-        if !self.transfer.resumable && self.furthest.is_some() {
+        if !self.transfer.resumable && self.has_started {
             self.transfer.id =
                 random_id().map_err(|error| RealTimeError::Message(error.to_string()))?;
         }
@@ -227,12 +244,17 @@ impl Outbound {
 
     /// Starts reading at `start`.
     fn read_from(&mut self, start: Start, waker: Waker) -> Result<(), RealTimeError> {
-        let from = self.manifest.as_ref().map_or(0, |manifest| manifest.start(start.entry));
+        (self.from, self.position, self.prelude) = match (&self.manifest, &self.positions) {
+            (Some(manifest), Some(positions)) => (
+                manifest.start(start.entry),
+                positions.start(manifest, start.entry),
+                positions.prelude(manifest, start.entry),
+            ),
+            _ => (0, 0, self.waiting.len() as u64),
+        };
+        // The position within the file is known after the beginnings were compared.
         if start.beginnings.is_empty() {
-            self.on_position(from);
-        } else {
-            // The position within the file is known after the beginnings were compared.
-            self.from = from;
+            self.on_start();
         }
         let input = match &self.manifest {
             None => Input::Standard,
@@ -242,15 +264,14 @@ impl Outbound {
         Ok(())
     }
 
-    /// Notes that the current connection sends from byte `from` on.
-    fn on_position(&mut self, from: u64) {
-        self.from = from;
-        match self.furthest {
-            None => self.bytes.resumed = from,
-            Some(_) => self.bytes.repeated += self.sent_until.saturating_sub(from),
+    /// Notes that the current connection sends from its position on.
+    fn on_start(&mut self) {
+        match self.has_started {
+            false => self.bytes.resumed = self.from,
+            true => self.bytes.repeated += self.sent_until.saturating_sub(self.position),
         }
-        self.furthest = self.furthest.max(Some(from));
-        self.sent_until = self.sent_until.max(from);
+        self.has_started = true;
+        self.sent_until = self.sent_until.max(self.position);
     }
 
     /// Continues at the entry that the receiver names.
@@ -266,9 +287,13 @@ impl Outbound {
             for (file, place) in self.files.iter_mut().zip(places) {
                 file.kept.get_or_insert(place);
             }
-            let all = manifest.bytes();
-            self.bytes.skipped = self.furthest.is_none();
-            self.on_position(all);
+            self.bytes.skipped = !self.has_started;
+            self.from = manifest.bytes();
+            if let Some(positions) = &self.positions {
+                self.position = positions.end();
+                self.prelude = positions.prelude(manifest, manifest.len() + 1);
+            }
+            self.on_start();
             self.stage = Stage::Read;
             return Ok(());
         }
@@ -374,7 +399,11 @@ impl Outbound {
                         file.bytes += unlisted;
                     }
                 }
-                Some(Chunk::GoesOn(offset)) => self.on_position(self.from + offset),
+                Some(Chunk::GoesOn(offset)) => {
+                    self.from += offset;
+                    self.position += offset;
+                    self.on_start();
+                }
                 Some(Chunk::Problem { entry, text }) => self.fail(entry, text),
                 Some(Chunk::End) => self.stage = Stage::Read,
                 Some(Chunk::Failed) => {
@@ -388,7 +417,7 @@ impl Outbound {
     /// sent.
     pub(super) fn on_lost(&mut self, stream_bytes: u64) {
         if matches!(self.stage, Stage::Reading(_) | Stage::Read) {
-            self.sent_until = self.sent_until.max(self.from + stream_bytes);
+            self.sent_until = self.sent_until.max(self.position_of(stream_bytes));
         }
         self.stage = Stage::Before;
     }

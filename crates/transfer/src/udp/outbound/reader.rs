@@ -17,7 +17,7 @@ use paceline_wire::records::{Content, Entry, FileHash, HEAD, Hash, Record, Whole
 use super::manifest::{Manifest, Version};
 
 /// Bytes per read.
-const PIECE: usize = 256 << 10;
+pub(super) const PIECE: usize = 256 << 10;
 /// Maximum number of chunks that wait for the loop, of about [`PIECE`] bytes each.
 const MOST_CHUNKS: usize = 8;
 

@@ -114,13 +114,17 @@ fn a_figure_beyond_its_bound_fails_the_run() {
          {link} --fail-if 'down.max>10s' --fail-if 'throughput>60Mbps' -- sh -c '{pings}'; echo $?\n\
          {link} --fail-if 'loss<0' -- sh -c 'exit 7'; echo $?\n\
          {link} --up-loss 100% --fail-if 'up.loss>1%' -- sh -c 'ping -n -c 1 -W 1 $PACELINE_BASE > /dev/null; true'; echo $?\n\
-         $P delay 1ms -q --fail-if 'p95>1ms' -- true; echo $?"
+         $P delay 1ms -q --fail-if 'p95>1ms' -- true; echo $?\n\
+         {link} --fail-if 'down.p95>10s' -- true; echo $?\n\
+         {link} --warmup 30s --fail-if 'throughput>60Mbps' -- true; echo $?"
     );
     let test = "a_figure_beyond_its_bound_fails_the_run";
     let Some(output) = alone(test, &["ping"], &script) else { return };
     let err = text(&output.stderr);
-    assert_eq!(lines(&output), ["1", "0", "7", "1", "1"], "{err}");
+    assert_eq!(lines(&output), ["1", "0", "7", "1", "1", "1", "1"], "{err}");
     assert!(err.contains("failed: [link 1Mbps 50Mbps]: --fail-if up.max>5ms: "), "{err}");
     assert!(err.contains("--fail-if up.loss>1%: 100.00 % up"), "{err}");
     assert!(err.contains("--fail-if p95>1ms: there is no link with such a figure"), "{err}");
+    assert!(err.contains("down.p95>10s: cannot be decided: no packet came down"), "{err}");
+    assert!(err.contains("before the end of its warm-up of 30 s: its links' figures"), "{err}");
 }

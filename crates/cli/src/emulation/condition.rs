@@ -4,10 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use paceline_cc::{ParamValue as _, Rate, Span};
-use paceline_emulator::output::EmulationReport;
-use paceline_emulator::{Direction, Summary};
-
-use super::ending::lost;
+use paceline_emulator::Direction;
+use paceline_emulator::output::{DirectionReport, EmulationReport, LinkRow, MeasuredPackets, word};
 
 /// A figure that a condition compares with its bound.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -22,7 +20,7 @@ enum Figure {
     Throughput,
     /// Share of the link's capacity that was used.
     Used,
-    /// Share of packets that were dropped.
+    /// Share of packets that any element dropped.
     Loss,
 }
 
@@ -88,59 +86,221 @@ impl FromStr for Condition {
 }
 
 impl Condition {
-    /// Returns an error text if the condition holds, or cannot be decided; `None` if it does not
-    /// hold.
-    pub(super) fn failure(&self, summary: &Summary, report: &EmulationReport) -> Option<String> {
-        let directions = [Direction::Up, Direction::Down];
-        let asked = directions.into_iter().filter(|it| self.direction.is_none_or(|one| one == *it));
-        let values: Vec<(Direction, f64)> = asked
-            .filter_map(|direction| Some((direction, self.value(direction, summary, report)?)))
-            .collect();
-        if values.is_empty() {
-            return Some(format!("--fail-if {self}: there is no link with such a figure"));
+    /// Returns an error text if the condition holds for a link, or cannot be decided; `None` if it
+    /// does not hold.
+    pub(super) fn failure(&self, report: &EmulationReport) -> Option<String> {
+        if let Some(problem) = too_short(report) {
+            return Some(format!("--fail-if {self}: {problem}"));
+        }
+        let ways = [(Direction::Up, &report.up), (Direction::Down, &report.down)];
+        let mut values = Vec::new();
+        let mut undecided = None;
+        for (direction, way) in ways {
+            if self.direction.is_some_and(|one| one != direction) {
+                continue;
+            }
+            let name = word(direction);
+            if self.figure == Figure::Loss {
+                match loss(way) {
+                    Some(loss) => values.push((name.to_string(), loss)),
+                    None => note_undecided(&mut undecided, way, name),
+                }
+                continue;
+            }
+            let has_more = !way.more_links.is_empty();
+            for link in way.link.iter().chain(&way.more_links) {
+                let name = match has_more {
+                    true => format!("{name}, link {}", link.trace),
+                    false => name.to_string(),
+                };
+                match self.value(link) {
+                    Some(value) => values.push((name, value)),
+                    None => note_undecided(&mut undecided, way, &name),
+                }
+            }
         }
         let holds =
             |value: f64| if self.is_above { value > self.bound } else { value < self.bound };
-        let (direction, value) = values.into_iter().find(|(_, value)| holds(*value))?;
-        let way = if direction == Direction::Up { "up" } else { "down" };
-        let value = match self.figure {
-            Figure::Throughput => format!("{value:.3} Mbit/s"),
-            Figure::Used | Figure::Loss => format!("{:.2} %", 100.0 * value),
-            _ => format!("{value:.1} ms"),
-        };
-        Some(format!("--fail-if {self}: {value} {way}"))
+        if let Some((name, value)) = values.iter().find(|(_, value)| holds(*value)) {
+            let value = match self.figure {
+                Figure::Throughput => format!("{value:.3} Mbit/s"),
+                Figure::Used | Figure::Loss => format!("{:.2} %", 100.0 * value),
+                _ => format!("{value:.1} ms"),
+            };
+            return Some(format!("--fail-if {self}: {value} {name}"));
+        }
+        match undecided {
+            // Without up. or down., an idle direction beside one with packets does not count.
+            Some((_, is_idle)) if is_idle && !values.is_empty() => None,
+            Some((text, _)) => Some(format!("--fail-if {self}: cannot be decided: {text}")),
+            None if values.is_empty() => {
+                Some(format!("--fail-if {self}: there is no link with such a figure"))
+            }
+            None => None,
+        }
     }
 
-    fn value(
-        &self,
-        direction: Direction,
-        summary: &Summary,
-        report: &EmulationReport,
-    ) -> Option<f64> {
-        let (way, packets) = match direction {
-            Direction::Up => (&report.up, &summary.up),
-            Direction::Down => (&report.down, &summary.down),
-        };
-        let link = way.link.as_ref();
+    /// Returns a link's figure; `None` for delays if the link has delivered no packet.
+    fn value(&self, link: &LinkRow) -> Option<f64> {
+        let delays = (link.packets > 0).then_some(link.queue_delay_ms);
         match self.figure {
-            Figure::Mean => link.map(|link| link.queue_delay_ms.mean),
-            Figure::P50 => link.map(|link| link.queue_delay_ms.p50),
-            Figure::P95 => link.map(|link| link.queue_delay_ms.p95),
-            Figure::P99 => link.map(|link| link.queue_delay_ms.p99),
-            Figure::Max => link.map(|link| link.queue_delay_ms.max),
-            Figure::Throughput => link.map(|link| link.throughput_mbps),
-            Figure::Used => link.map(|link| link.utilization),
-            Figure::Loss => match packets.received_packets {
-                0 => Some(0.0),
-                received => Some(lost(packets) as f64 / received as f64),
-            },
+            Figure::Mean => delays.map(|delays| delays.mean),
+            Figure::P50 => delays.map(|delays| delays.p50),
+            Figure::P95 => delays.map(|delays| delays.p95),
+            Figure::P99 => delays.map(|delays| delays.p99),
+            Figure::Max => delays.map(|delays| delays.max),
+            Figure::Throughput => Some(link.throughput_mbps),
+            Figure::Used => Some(link.utilization),
+            Figure::Loss => None,
         }
     }
 }
 
+/// Returns the share of a direction's packets that were dropped after the warm-up; `None` if none
+/// came.
+fn loss(way: &DirectionReport) -> Option<f64> {
+    let MeasuredPackets { arrived, dropped } = way.measured;
+    (arrived > 0).then(|| dropped as f64 / arrived as f64)
+}
+
+/// Notes why a figure of a link has no value, and `true` if no packet came in its direction. A link
+/// whose direction had packets replaces an idle one.
+fn note_undecided(undecided: &mut Option<(String, bool)>, way: &DirectionReport, name: &str) {
+    let is_idle = way.measured.arrived == 0;
+    let what = if is_idle { "no packet came" } else { "no packet was delivered" };
+    if undecided.as_ref().is_none_or(|(_, was_idle)| *was_idle && !is_idle) {
+        *undecided = Some((format!("{what} {name}"), is_idle));
+    }
+}
+
+/// Returns an error text if the run ended before its warm-up, so that no figure counts anything.
+pub(super) fn too_short(report: &EmulationReport) -> Option<String> {
+    let (ran, warmup) = (report.duration_s, report.warmup_s);
+    (warmup > 0.0 && ran <= warmup).then(|| {
+        format!("the run ended after {ran:.1} s, before the end of its warm-up of {warmup} s")
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use paceline_emulator::output::account::Lateness;
+    use paceline_report::TimeSeries;
+
     use super::*;
+
+    fn link(trace: &str, packets: u64, p95: f64) -> LinkRow {
+        let mut row = LinkRow {
+            trace: trace.into(),
+            queue: String::new(),
+            duration_s: 10.0,
+            capacity_mbps: 10.0,
+            throughput_mbps: 5.0,
+            utilization: 0.5,
+            queue_delay_ms: Default::default(),
+            drops: 0,
+            marks: 0,
+            packets,
+            first_data_s: None,
+            first_syn_s: None,
+            flows: Vec::new(),
+            other_flows: None,
+            series: TimeSeries::default(),
+        };
+        row.queue_delay_ms.p95 = p95;
+        row
+    }
+
+    /// Returns a direction to which 10 packets came for each link; none without links.
+    fn way(links: Vec<LinkRow>) -> DirectionReport {
+        let arrived = 10 * links.len() as u64;
+        let mut links = links.into_iter();
+        DirectionReport {
+            link: links.next(),
+            more_links: links.collect(),
+            received_packets: 0,
+            received_bytes: 0,
+            received_fragments: 0,
+            sent_packets: 0,
+            sent_bytes: 0,
+            failed_packets: 0,
+            lateness_ms: Lateness::default(),
+            late_packets: 0,
+            measured: MeasuredPackets { arrived, dropped: 0 },
+        }
+    }
+
+    fn report(up: DirectionReport, down: DirectionReport) -> EmulationReport {
+        EmulationReport {
+            schema_version: 1,
+            complete: true,
+            duration_s: 10.0,
+            warmup_s: 0.0,
+            waited_s: None,
+            late: false,
+            lateness_ms: Lateness::default(),
+            cpu_s: 0.0,
+            up,
+            down,
+            simulated_flows: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    fn failure(condition: &str, report: &EmulationReport) -> String {
+        let condition: Condition = condition.parse().expect(condition);
+        condition.failure(report).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_delay_of_no_packets_cannot_be_decided() {
+        let silent = report(way(vec![link("a", 5, 20.0)]), way(vec![link("b", 0, 0.0)]));
+        for condition in ["down.p95>100ms", "p95>100ms", "down.p95<1ms"] {
+            let said = failure(condition, &silent);
+            assert!(said.ends_with("cannot be decided: no packet was delivered down"), "{said}");
+        }
+        assert_eq!(failure("up.p95>100ms", &silent), "");
+        assert_eq!(failure("down.throughput>100Mbps", &silent), "");
+        // A direction without packets counts if it is the one that was asked for.
+        let mut idle = silent;
+        idle.down.measured.arrived = 0;
+        assert_eq!(failure("p95>100ms", &idle), "");
+        for condition in ["down.p95>100ms", "down.loss>1%"] {
+            let said = failure(condition, &idle);
+            assert!(said.ends_with("cannot be decided: no packet came down"), "{said}");
+        }
+    }
+
+    #[test]
+    fn each_link_of_a_way_is_judged() {
+        let links = vec![link("first", 5, 20.0), link("second", 5, 200.0)];
+        let both = report(way(links), way(vec![]));
+        assert_eq!(
+            failure("up.p95>100ms", &both),
+            "--fail-if up.p95>100ms: 200.0 ms up, link second"
+        );
+        assert_eq!(failure("up.p95>300ms", &both), "");
+        assert!(failure("down.p95>1ms", &both).ends_with("no link with such a figure"));
+    }
+
+    #[test]
+    fn loss_is_that_of_the_measured_packets() {
+        let mut lossy = report(way(vec![link("a", 5, 1.0)]), way(vec![link("b", 5, 1.0)]));
+        // All packets of the run: two thirds arrived before the warm-up, without a loss.
+        lossy.up.received_packets = 30;
+        lossy.up.measured.dropped = 2;
+        assert_eq!(failure("loss>10%", &lossy), "--fail-if loss>10%: 20.00 % up");
+        assert_eq!(failure("loss>20%", &lossy), "");
+    }
+
+    #[test]
+    fn a_run_within_its_warm_up_fails_each_condition() {
+        let mut short = report(way(vec![link("a", 5, 1.0)]), way(vec![link("b", 5, 1.0)]));
+        (short.duration_s, short.warmup_s) = (3.0, 5.0);
+        for condition in ["p95>100ms", "used>90%", "loss>1%"] {
+            let said = failure(condition, &short);
+            assert!(said.contains("ended after 3.0 s"), "{said}");
+        }
+    }
 
     #[test]
     fn conditions_are_read() {

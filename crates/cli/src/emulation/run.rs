@@ -11,7 +11,7 @@ use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Su
 use paceline_os::priority;
 use paceline_os::{Interrupts, RealTimeError};
 
-use super::{Condition, Emulation, Plan, ending, junit, observers};
+use super::{Condition, Emulation, Plan, condition, ending, junit, observers};
 use crate::output::{self, Error};
 
 impl Plan {
@@ -78,6 +78,11 @@ impl Plan {
         let status = if summary.ended == EndReason::Over { 0 } else { status };
         report(&summary, &who, &options);
         let figures = figures.and_then(|shared| shared.lock().ok()?.clone());
+        let begun = figures.as_ref().filter(|_| !summary.never_began);
+        let too_short = begun.and_then(condition::too_short);
+        if let Some(problem) = &too_short {
+            output::note(&format!("warning: {who}: {problem}: its links' figures count nothing"));
+        }
         if !options.quiet && !options.ends_mute {
             output::note(&format!("{who}: {}", ending::passed(&summary)));
             let flows = figures.as_ref().map(ending::flows);
@@ -92,6 +97,7 @@ impl Plan {
         let has_failures = !failures.is_empty();
         let went_wrong = summary.late
             || goes_round.is_some()
+            || too_short.is_some()
             || !summary.errors.is_empty()
             || matches!(summary.ended, EndReason::Closed(_));
         let failed = options.strict && went_wrong || has_failures;
@@ -179,7 +185,7 @@ fn verdicts(
         _ if summary.never_began => {
             Some(format!("--fail-if {one}: the event of --start-on has not come"))
         }
-        Some(report) => one.failure(summary, report),
+        Some(report) => one.failure(report),
         None => Some(format!("--fail-if {one}: there are no figures")),
     };
     options.fail_if.iter().map(|one| (format!("--fail-if {one}"), failure(one))).collect()

@@ -10,7 +10,9 @@ use super::flow_rows::{FlowFigures, FlowRow, FlowTable};
 use super::series::LinkBins;
 use super::watched::WatchedElement;
 use crate::prelude::DATA_SIZE;
-use crate::{Direction, DirectionSummary, FlowNames, LatenessSummary, SimulatedFlow, Summary};
+use crate::{
+    Direction, DirectionSummary, FlowNames, LatenessSummary, LiveEvent, SimulatedFlow, Summary,
+};
 
 /// The figures of an emulation; the fields of links are those of `paceline compare`.
 #[derive(Clone, Debug, Serialize)]
@@ -87,6 +89,30 @@ pub struct DirectionReport {
     pub lateness_ms: Lateness,
     /// Packets released later than the run's `lateness_ms.bound`.
     pub late_packets: u64,
+    /// Packets after the warm-up; not part of the JSON.
+    #[serde(skip)]
+    pub measured: MeasuredPackets,
+}
+
+/// Packets of one direction after the warm-up. In reports, both counters have the packets of the whole run for which
+/// the emulator had no memory.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeasuredPackets {
+    /// Packets that came to the first element.
+    pub arrived: u64,
+    /// Packets that any element has dropped.
+    pub dropped: u64,
+}
+
+impl MeasuredPackets {
+    #[inline]
+    pub(super) fn event(&mut self, event: &LiveEvent<'_>) {
+        match event.event.kind {
+            EventKind::Arrival => self.arrived += u64::from(event.stage == 0),
+            EventKind::Drop { .. } => self.dropped += 1,
+            EventKind::Departure { .. } => {}
+        }
+    }
 }
 
 /// A link, with the names of the rows of `paceline compare`.
@@ -207,14 +233,17 @@ impl LinkTotals {
 }
 
 impl EmulationReport {
-    /// Creates the report of a run; the links' counters leave out what happened before `warmup`.
+    /// Creates the report of a run; the links' counters leave out what happened before `warmup`. `measured` has the
+    /// packets of the ways up and down after it.
     pub(super) fn new(
         summary: &Summary,
         links: &[(WatchedElement, LinkTotals)],
+        measured: [MeasuredPackets; 2],
         warmup: Time,
     ) -> EmulationReport {
         let end = Time::ZERO + summary.duration;
-        let way = |direction: Direction, told: &DirectionSummary| {
+        let [up, down] = measured;
+        let way = |direction: Direction, told: &DirectionSummary, measured: MeasuredPackets| {
             let mut rows = links
                 .iter()
                 .filter(|(element, _)| element.direction == direction)
@@ -233,6 +262,10 @@ impl EmulationReport {
                 failed_packets: told.malformed + told.no_memory + told.refused,
                 lateness_ms: told.lateness.into(),
                 late_packets: told.late_packets,
+                measured: MeasuredPackets {
+                    arrived: measured.arrived + told.no_memory,
+                    dropped: measured.dropped + told.no_memory,
+                },
             }
         };
         let bound = Some(summary.bound.as_millis_f64());
@@ -245,8 +278,8 @@ impl EmulationReport {
             late: summary.late,
             lateness_ms: Lateness { bound, ..summary.lateness.into() },
             cpu_s: summary.cpu.as_secs_f64(),
-            up: way(Direction::Up, &summary.up),
-            down: way(Direction::Down, &summary.down),
+            up: way(Direction::Up, &summary.up, up),
+            down: way(Direction::Down, &summary.down, down),
             simulated_flows: summary.simulated.clone(),
             errors: summary.errors.clone(),
         }

@@ -16,7 +16,7 @@ pub mod summary;
 mod testing;
 mod watched;
 
-pub use account::EmulationReport;
+pub use account::{DirectionReport, EmulationReport, LinkRow, MeasuredPackets};
 pub use flow_rows::{FlowFigures, FlowRow};
 pub use log_graph::{LogError, LogGraph};
 pub use mahimahi_log::{LogHead, MahimahiLog};

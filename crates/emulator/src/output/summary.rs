@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use paceline_cc::Time;
 
-use super::account::{EmulationReport, LinkTotals};
+use super::account::{EmulationReport, LinkTotals, MeasuredPackets};
 use super::page::{self, PageFacts};
 use super::watched::WatchedElement;
-use crate::{LiveEvent, Observer, Summary};
+use crate::{Direction, LiveEvent, Observer, Summary};
 
 /// The place of the [`EmulationReport`] after the run.
 pub type SharedReport = Arc<Mutex<Option<EmulationReport>>>;
@@ -19,6 +19,8 @@ pub type SharedReport = Arc<Mutex<Option<EmulationReport>>>;
 #[derive(Debug, Default)]
 pub struct ReportObserver {
     links: Vec<(WatchedElement, LinkTotals)>,
+    /// Packets after the warm-up, of the ways up and down.
+    measured: [MeasuredPackets; 2],
     json: Option<(PathBuf, File)>,
     report: Option<(PathBuf, PageFacts)>,
     warmup: Time,
@@ -79,6 +81,10 @@ impl Observer for ReportObserver {
 
     #[inline]
     fn on_event(&mut self, event: &LiveEvent<'_>) -> io::Result<()> {
+        if event.event.time >= self.warmup {
+            let [up, down] = &mut self.measured;
+            if event.direction == Direction::Up { up } else { down }.event(event);
+        }
         for (watched, tally) in &mut self.links {
             if watched.is_of(event) {
                 tally.event(&event.event, watched.bytes(&event.event), self.warmup);
@@ -89,7 +95,7 @@ impl Observer for ReportObserver {
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        let account = EmulationReport::new(summary, &self.links, self.warmup);
+        let account = EmulationReport::new(summary, &self.links, self.measured, self.warmup);
         let json = self.json.take().map(|(path, mut file)| {
             let mut text = serde_json::to_string_pretty(&account).map_err(io::Error::other)?;
             text.push('\n');

@@ -43,6 +43,7 @@ fn numbers_are_those_computed_by_hand() {
     assert!((link.series.throughput_mbps[1] - 1.2).abs() < 1e-9);
     assert_eq!(link.series.queue_delay_ms[1], 19.0);
     assert!(account.down.link.is_none());
+    assert_eq!(account.up.measured, MeasuredPackets { arrived: 100, dropped: 3 });
 
     let text = std::fs::read_to_string(&path).expect("readable");
     std::fs::remove_file(&path).expect("removable");
@@ -56,6 +57,30 @@ fn numbers_are_those_computed_by_hand() {
     // These events carry no packets that could name their flow.
     assert_eq!(json["up"]["flows"], serde_json::json!([]));
     assert_eq!(json["up"]["other_flows"]["packets"], 100);
+}
+
+/// Drops at all elements of a way count, and arrivals at the first.
+#[test]
+fn packets_before_the_warm_up_are_not_measured() {
+    let mut accountant =
+        ReportObserver::new(vec![testing::watched()]).with_warmup(Time::from_secs(1));
+    let found = accountant.found();
+    let drop = EventKind::Drop { reason: DropReason::Full };
+    for (stage, ms, kind) in [
+        (0, 900, EventKind::Arrival),
+        (0, 900, drop),
+        (0, 1000, EventKind::Arrival),
+        (1, 1001, EventKind::Arrival),
+        (1, 1001, drop),
+    ] {
+        let event = testing::event(Time::from_millis(ms), kind, 1500);
+        let live = LiveEvent { stage, ..testing::live(event, &[]) };
+        accountant.on_event(&live).expect("nothing to fail");
+    }
+    accountant.finish(&testing::summary(Span::from_secs(2))).expect("nothing to fail");
+    let report = found.lock().expect("unpoisoned").take().expect("a report");
+    assert_eq!(report.up.measured, MeasuredPackets { arrived: 1, dropped: 1 });
+    assert_eq!(report.down.measured, MeasuredPackets::default());
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub(crate) struct LinkCommand {
     log: Option<PathBuf>,
     /// Emulate the path of a flow in a scenario file; the program inside is its sender
     #[arg(long, value_name = "FILE", conflicts_with_all =
-        ["up", "down", "once", "delay", "jitter", "loss", "up_loss", "down_loss", "preset"], help_heading = "Scenario")]
+        ["up", "down", "up_queue", "down_queue", "buffer", "up_buffer", "down_buffer", "once", "delay", "jitter", "loss", "up_loss", "down_loss", "preset"], help_heading = "Scenario")]
     scenario: Option<PathBuf>,
     /// With --scenario: the flow whose path to emulate, if the flows have different ones
     #[arg(long, value_name = "NAME", requires = "scenario", help_heading = "Scenario")]

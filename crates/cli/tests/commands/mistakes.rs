@@ -89,6 +89,12 @@ fn scenarios() {
     let path = folder.write("wifi.toml", wifi.as_bytes());
     assert_eq!(paceline(&["run", &path]).code, 0);
     expect(&["link", "--scenario", &path, "true"], 2, &["link `l`", "one station", "leave out"]);
+    // The links of a scenario file have their own queues and buffers.
+    for option in ["--up-queue", "--down-queue", "--buffer", "--up-buffer", "--down-buffer"] {
+        let value = if option.ends_with("queue") { "codel" } else { "50" };
+        let line = ["link", "--scenario", &path, option, value, "--", "true"];
+        expect(&line, 2, &[option, "cannot be used with"]);
+    }
     expect(&["run", &folder.path("none.toml")], 2, &["none.toml", "cannot be read"]);
     let binary = folder.write("binary.toml", &[0xff, 0xfe, 0x00]);
     expect(&["run", &binary], 2, &["binary.toml"]);

@@ -246,7 +246,7 @@ fn link_plan(words: Vec<OsString>) -> Result<Plan, Error> {
                 log: direction.log,
                 meter: direction.meter,
                 over,
-                prelude: Vec::new(),
+                ..DirectionSetup::default()
             })
         };
     let up = side("up", &read.rest[0], read.up)?;

@@ -144,6 +144,8 @@ pub(crate) struct DirectionSetup {
     pub(crate) name: Option<String>,
     /// Name of the queue in logs.
     pub(crate) queue: Option<String>,
+    /// Names and queues of all links, in the order in which packets pass, if there may be several.
+    pub(crate) links: Vec<(String, String)>,
     /// File for Mahimahi's log.
     pub(crate) log: Option<PathBuf>,
     /// True if the live meter shows the rate; true if it shows the delay.

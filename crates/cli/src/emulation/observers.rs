@@ -80,14 +80,22 @@ fn watched(plan: &Plan) -> Vec<WatchedElement> {
             queue: String::new(),
             service: None,
         };
+        let mut links = side.links.iter();
         for (stage, hop) in side.hops.iter().enumerate() {
             list.push(match hop {
-                Element::Link(_) | Element::AccessPoint(_) => WatchedElement {
-                    name: side.name.clone().unwrap_or_else(|| "link".into()),
-                    queue: side.queue.clone().unwrap_or_default(),
-                    service: hop.capacity().cloned(),
-                    ..plain(stage, "")
-                },
+                Element::Link(_) | Element::AccessPoint(_) => {
+                    let own = links.next().cloned();
+                    let (name, queue) = own.map_or_else(
+                        || (side.name.clone(), side.queue.clone()),
+                        |(name, queue)| (Some(name), Some(queue)),
+                    );
+                    WatchedElement {
+                        name: name.unwrap_or_else(|| "link".into()),
+                        queue: queue.unwrap_or_default(),
+                        service: hop.capacity().cloned(),
+                        ..plain(stage, "")
+                    }
+                }
                 // A shared path has no capacity of its own.
                 Element::Shared(_) => WatchedElement {
                     name: side.name.clone().unwrap_or_else(|| "shared".into()),
@@ -145,5 +153,28 @@ fn facts(plan: &Plan) -> PageFacts {
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed: Some(plan.options.seed.unwrap_or(DEFAULT_SEED)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_sim::scenario::parse;
+
+    use super::*;
+    use crate::emulation::{Emulation, scenario};
+
+    #[test]
+    fn each_link_of_a_way_has_its_name_and_queue() {
+        let text = "duration = \"1s\"\n[[link]]\nname = \"first\"\nrate = \"5Mbps\"\nbuffer = 20\n\
+            [[link]]\nname = \"second\"\nrate = \"2Mbps\"\nqueue = \"codel\"\n\
+            [[flow]]\nscheme = \"cubic\"\npath = [\"first\", \"second\"]\n";
+        let scenario = parse("two.toml", text, None).expect("a scenario");
+        let (up, down) = scenario::sides_of(&scenario, "two.toml", None).expect("a path");
+        let options = Emulation::default();
+        let plan = Plan { kind: "link", prompt: String::new(), up, down, options };
+        let links = bottlenecks(&watched(&plan));
+        let seen: Vec<(&str, &str)> =
+            links.iter().map(|link| (link.name.as_str(), link.queue.as_str())).collect();
+        assert_eq!(seen, [("first", "droptail [20p]"), ("second", "codel [250p]")]);
     }
 }

@@ -7,8 +7,8 @@ use paceline_emulator::Element;
 use paceline_sim::scenario::{FlowSpec, LinkSpec, QueueChoice, Scenario};
 use paceline_sim::{BuildError, choose};
 
-use super::link::{limit, link, pipe};
-use super::{DirectionSetup, Emulation, shared};
+use super::link::{limit, pipe};
+use super::{DirectionSetup, Emulation, link, shared};
 use crate::commands::run::read_scenario;
 use crate::output::Error;
 use crate::registries;
@@ -94,12 +94,16 @@ fn side(
         })?;
         let (queue, spec) = choose(spec, scenario)?;
         let limit = limit(scenario, spec.buffer, &spec.capacity, spec.rtt.unwrap_or(flow.rtt));
-        side.hops.push(link(scenario, &spec, &queue, limit)?);
+        side.hops.push(link::link(scenario, &spec, &queue, limit)?);
         let place = format!("link {}", spec.name);
         side.hops.extend(
             pipe(&place, Span::ZERO, &spec.after, seed)?.map(|pipe| Element::Pipe(Box::new(pipe))),
         );
-        side.name.get_or_insert_with(|| spec.name.clone());
+        let queue = link::QueueChoice { queue, router: spec.router.clone() };
+        side.links.push((spec.name.clone(), format!("{queue} [{}]", spec.buffer)));
+    }
+    if let Some((name, queue)) = side.links.first().cloned() {
+        (side.name, side.queue) = (Some(name), Some(queue));
     }
     let place = format!("{what} of {}", flow.name);
     side.hops.extend(pipe(&place, delay, stretch, seed)?.map(|pipe| Element::Pipe(Box::new(pipe))));

@@ -46,10 +46,10 @@ pub struct TransferView {
     pub scheme: String,
     /// Duration in seconds.
     pub duration_s: f64,
-    /// Data that arrived, with repetitions, in Mbit/s.
-    pub throughput_mbps: f64,
-    /// Data that arrived for the first time, in Mbit/s.
-    pub goodput_mbps: f64,
+    /// Data that arrived, with repetitions, in Mbit/s; `None` if all packets arrived at one time.
+    pub throughput_mbps: Option<f64>,
+    /// Data that arrived for the first time, in Mbit/s; `None` likewise.
+    pub goodput_mbps: Option<f64>,
     /// One-way delays minus the shortest one, in ms.
     pub queue_delay_ms: Quantiles,
     /// Round-trip times in ms; `None` at a receiver, which does not measure them.
@@ -109,8 +109,8 @@ fn table(transfers: &[TransferView], palette: &Palette) -> Table {
     type Column = (&'static str, &'static str, fn(&TransferView) -> Option<f64>, usize);
     const COLUMNS: [Column; 12] = [
         ("s", "duration in seconds", |v| Some(v.duration_s), 1),
-        ("Mbit/s", "what arrived, repetitions included", |v| Some(v.throughput_mbps), 2),
-        ("goodput", "what arrived for the first time, in Mbit/s", |v| Some(v.goodput_mbps), 2),
+        ("Mbit/s", "what arrived, repetitions included", |v| v.throughput_mbps, 2),
+        ("goodput", "what arrived for the first time, in Mbit/s", |v| v.goodput_mbps, 2),
         ("RTT p50", "round-trip time in ms: median", |v| v.rtt_ms.map(|q| q.p50), 1),
         ("RTT p95", "round-trip time in ms: 95th percentile", |v| v.rtt_ms.map(|q| q.p95), 1),
         ("delay p50", "one-way delay in ms: median", |v| Some(v.queue_delay_ms.p50), 1),
@@ -189,7 +189,7 @@ mod tests {
             name: name.into(),
             scheme: "abc".into(),
             duration_s: 10.0,
-            goodput_mbps: 3.0,
+            goodput_mbps: Some(3.0),
             queue_delay_ms: Quantiles { p95: 80.0, ..Quantiles::default() },
             packets: 7,
             bin_s: 0.1,
@@ -223,10 +223,17 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_without_rate_has_a_dash() {
+        let views = [view("a"), TransferView { goodput_mbps: None, ..view("b") }];
+        let html = transfer_page(&PageInfo::default(), &views);
+        assert!(html.contains("3.00") && html.contains(">–<"), "{html}");
+    }
+
+    #[test]
     fn bad_data_is_left_out() {
         let info = PageInfo::default();
         let broken =
-            TransferView { goodput_mbps: f64::NAN, duration_s: f64::INFINITY, ..view("<f>") };
+            TransferView { goodput_mbps: Some(f64::NAN), duration_s: f64::INFINITY, ..view("<f>") };
         assert_sound(&transfer_page(&info, &[broken, TransferView::default()]));
         assert_sound(&transfer_page(&info, &[]));
     }

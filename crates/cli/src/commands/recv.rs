@@ -138,8 +138,9 @@ struct ReceivedRow {
     problem: Option<String>,
     #[serde(flatten)]
     summary: Summary,
-    throughput_mbps: f64,
-    goodput_mbps: f64,
+    /// `None` if all packets arrived at one time.
+    throughput_mbps: Option<f64>,
+    goodput_mbps: Option<f64>,
     /// True if this end was the sender.
     reverse: bool,
     /// Counts and measurements of a measurement's sender.
@@ -451,12 +452,12 @@ fn measured_words(received: &ConnectionResult) -> Option<String> {
     if !is_measurement || summary.packets == 0 {
         return None;
     }
-    let mbps = summary.goodput as f64 * 8e-6 / summary.duration_s.max(1e-9);
     let way = if *is_reverse { "sent there" } else { "arrived" };
-    let mut text = format!(
-        "{scheme}: {mbps:.2} Mbit/s {way} in {:.2} s; {} packets arrived",
-        summary.duration_s, summary.packets
-    );
+    let rate = match transfer::arrival_rate(summary.goodput, summary) {
+        Some(mbps) => format!("{mbps:.2} Mbit/s {way} in {:.2} s", summary.duration_s),
+        None => "no rate, as all arrived at one time".into(),
+    };
+    let mut text = format!("{scheme}: {rate}; {} packets arrived", summary.packets);
     if let Some(sent) = sent {
         text += &format!(
             " of {}, {} lost, {} sent again; round trip {:.1} ms, 95% {:.1} ms",

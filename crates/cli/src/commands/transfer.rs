@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use paceline_report::{Fold, Line, Lines, PageInfo, TransferView};
-use paceline_transfer::udp::{ConnectionResult, ReceivedSeries, SentSeries, TransferResult};
+use paceline_transfer::udp::{
+    ConnectionResult, ReceivedSeries, SentSeries, Summary, TransferResult,
+};
 use serde::Serialize;
 
 use crate::host;
@@ -53,8 +55,8 @@ pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries)
         name: finished.address.to_string(),
         scheme: scheme.into(),
         duration_s: seconds,
-        throughput_mbps: summary.bytes as f64 * 8e-6 / seconds,
-        goodput_mbps: summary.goodput as f64 * 8e-6 / seconds,
+        throughput_mbps: Some(summary.bytes as f64 * 8e-6 / seconds),
+        goodput_mbps: Some(summary.goodput as f64 * 8e-6 / seconds),
         queue_delay_ms: summary.queue_delay_ms,
         rtt_ms: Some(finished.rtt_ms),
         packets: summary.packets,
@@ -66,17 +68,22 @@ pub(super) fn sent(scheme: &str, finished: &TransferResult, series: &SentSeries)
     }
 }
 
+/// Returns the rate of `bytes` from the first arrival to the last, in Mbit/s; `None` if both have
+/// one time, as those of a single packet.
+pub(super) fn arrival_rate(bytes: u64, summary: &Summary) -> Option<f64> {
+    (summary.duration_s > 0.0).then(|| bytes as f64 * 8e-6 / summary.duration_s)
+}
+
 /// Returns the view of a receiver's connection for its page.
 pub(super) fn received(name: String, problem: &str, received: &ConnectionResult) -> TransferView {
     let ConnectionResult { scheme, summary, series, .. } = received;
     let ReceivedSeries { throughput_mbps, queue_delay_ms, .. } = series;
-    let seconds = summary.duration_s.max(1e-9);
     TransferView {
         name,
         scheme: scheme.clone(),
         duration_s: summary.duration_s,
-        throughput_mbps: summary.bytes as f64 * 8e-6 / seconds,
-        goodput_mbps: summary.goodput as f64 * 8e-6 / seconds,
+        throughput_mbps: arrival_rate(summary.bytes, summary),
+        goodput_mbps: arrival_rate(summary.goodput, summary),
         queue_delay_ms: summary.queue_delay_ms,
         rtt_ms: None,
         packets: summary.packets,
@@ -144,6 +151,19 @@ pub(super) fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arrivals_at_one_time_have_no_rate() {
+        let rates = |duration_s| {
+            let summary =
+                Summary { bytes: 133_000, goodput: 1000, duration_s, ..Summary::default() };
+            let received = ConnectionResult { summary, ..ConnectionResult::default() };
+            let view = super::received("a".into(), "", &received);
+            (view.throughput_mbps, view.goodput_mbps)
+        };
+        assert_eq!(rates(0.0), (None, None));
+        assert_eq!(rates(2.0), (Some(133_000.0 * 8e-6 / 2.0), Some(0.004)));
+    }
 
     #[test]
     fn keys_stay_out_of_pages() {

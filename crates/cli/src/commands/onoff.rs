@@ -57,7 +57,7 @@ pub(crate) fn plan(
     options: Emulation,
 ) -> Result<Plan, Error> {
     if [up, down].into_iter().flatten().any(|(on, off)| on.is_zero() && off.is_zero()) {
-        return Err(Error::Message("the mean times on and off cannot both be zero".into()));
+        return Err(Error::Usage("the mean times on and off cannot both be zero".into()));
     }
     let seed = options.seed.unwrap_or(DEFAULT_SEED);
     let side = |times: Option<MeanTimes>, place: &str| {

@@ -95,6 +95,7 @@ fn scenarios() {
         let line = ["link", "--scenario", &path, option, value, "--", "true"];
         expect(&line, 2, &[option, "cannot be used with"]);
     }
+    expect(&["onoff", "--up", "0s", "0s", "true"], 2, &["cannot both be zero"]);
     expect(&["run", &folder.path("none.toml")], 2, &["none.toml", "cannot be read"]);
     let binary = folder.write("binary.toml", &[0xff, 0xfe, 0x00]);
     expect(&["run", &binary], 2, &["binary.toml"]);

@@ -30,10 +30,13 @@ fn a_folder_arrives_with_modes_times_and_links_and_is_skipped_then() {
     assert_eq!(std::fs::read(here.path("d/zero")).expect("a file"), b"x");
 }
 
+/// An entry of [`Sent::all_kinds`], and what replaces it.
+type Replacement = (&'static str, fn(&Path));
+
 /// A finished transfer whose entry has another kind, target or content now is not complete.
 #[test]
 fn replaced_folders_and_links_are_received_again() {
-    let replace: [(&str, fn(&Path)); 4] = [
+    let replacements: [Replacement; 4] = [
         ("d/none", |path| {
             std::fs::remove_dir(path).expect("removed");
             std::fs::write(path, "x").expect("written");
@@ -51,7 +54,7 @@ fn replaced_folders_and_links_are_received_again() {
             symlink("first", path).expect("a link");
         }),
     ];
-    for (name, replace) in replace {
+    for (name, replace) in replacements {
         let here = Here::new("replaced");
         let (sent, store) = (Sent::all_kinds(), here.store());
         sent.send(&store, 1, usize::MAX);

@@ -18,8 +18,9 @@
 //!
 //! # Where it fails
 //! Between probes it takes two to three seconds to notice that a link has become faster. The
-//! bandwidth is the maximum of two such cycles, so fades end in queues as with version 1. Random
-//! loss above 2 % reduces its flight.
+//! bandwidth is the maximum of two such cycles, so fades end in queues. If the RTT with this queue is .4 s or more,
+//! probes of the RTT interrupt each cycle, and the old bandwidth stays: after a fall from 40 to 5 Mbit/s into a buffer of 5 s the
+//! queue was 4 s long for the 170 s that were simulated, where version 1 has 34 ms. Random loss above 2 % reduces its flight.
 //!
 //! # Source
 //! draft-ietf-ccwg-bbr-06, whose `inflight_longterm`, `bw_shortterm` and `inflight_shortterm` are

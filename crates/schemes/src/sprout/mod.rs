@@ -54,7 +54,8 @@
 //! 140 ms after the last report. Rates end at 1000 packets per second, and above about 20 packets
 //! per tick it is too cautious: it does not fill links far above 12 Mbit/s. It ignores other flows
 //! in the queue, and gets the share that they leave. On links of 1 Mbit/s its caution costs half of
-//! the throughput. With `ticks` = joint, forecasts are so much more cautious that after an outage
+//! the throughput. A video stays at its lowest rate on any link: while the sender has little to send, the forecast of what
+//! will arrive is little, and the encoder follows it. With `ticks` = joint, forecasts are so much more cautious that after an outage
 //! heartbeats alone do not open the window again.
 //!
 //! # Source

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{self, Folder};
@@ -11,6 +12,9 @@ use crate::receiver::{Receiver, program};
 /// Size of the large file in these tests in bytes; at [`RATE`] it takes some seconds.
 pub(crate) const LENGTH: usize = 12_000_000;
 pub(crate) const RATE: &str = "16Mbps";
+
+/// Number of places made so far.
+static PLACES: AtomicU32 = AtomicU32::new(0);
 
 /// Keys in files, a free address, and the receiver's folder, so that a new end can replace one that
 /// has ended.
@@ -34,7 +38,11 @@ impl Place {
         let made = common::paceline(&["key", "new", "-o", &server]);
         assert_eq!(made.code, 0, "{}", made.err);
         let key = made.out.trim().to_string();
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("an address");
+        // An address of its own, since the port is free only until another test takes it.
+        let number = PLACES.fetch_add(1, Ordering::Relaxed) % 250 + 1;
+        let [.., third, fourth] = std::process::id().to_be_bytes();
+        let own = format!("127.{number}.{third}.{}:0", fourth.clamp(1, 254));
+        let socket = std::net::UdpSocket::bind(own).expect("an address");
         let at = socket.local_addr().expect("an address").to_string();
         let client = folder.path("client.key");
         let place = Place { folder, into, server, key, client, at };

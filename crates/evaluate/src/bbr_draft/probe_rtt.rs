@@ -20,13 +20,15 @@ pub(super) static CASES: &[Case] = &[
         ],
     )
     .fine(),
+    // Changed: with messages every 20 s the idle time was 9.4 s, less than the interval of ProbeRTT in the later text, which
+    // then came on time, half a second after the idle time's end.
     Case::new(
         "bbr-idle",
         BBR,
         &[
-            ("duration", "45s"),
+            ("duration", "55s"),
             ("warmup", "15s"),
-            ("flow", "limited = { rate = \"5Mbps\", message = 12500000 }"),
+            ("flow", "limited = { rate = \"4Mbps\", message = 12500000 }"),
         ],
     )
     .fine(),
@@ -55,7 +57,7 @@ fn window_after_expiry(look: &Look<'_>) -> f64 {
 /// Smallest rate over 200 ms in the 1.7 s after an idle time, in per cent of the link's.
 fn after_idle(look: &Look<'_>) -> f64 {
     let sent = Series::of(look, "link.access.throughput").mean_over(0.2);
-    let least = [20.3, 40.3].map(|from| sent.smallest(from, from + 1.5));
+    let least = [25.3, 50.3].map(|from| sent.smallest(from, from + 1.5));
     100.0 / LINK * least[0].min(least[1])
 }
 
@@ -120,12 +122,12 @@ pub(super) static CRITERIA: &[Criterion] = &[
     Criterion::measured(
         "bbr-draft.11.rate",
         "A.11 no ProbeRTT after idle times",
-        "Does a flow return to its rate after 10 s without data?",
+        "Does a flow return to its rate after 14 s without data?",
         Measured::new(
             "bbr-idle",
             "smallest rate over 200 ms in the 1.7 s after",
             "%",
-            "From 0.3 s after an idle time of 10 s on, a flow sends at {} of the link's rate or more",
+            "From 0.3 s after an idle time of 14 s on, a flow sends at {} of the link's rate or more",
             after_idle,
         )
         .without_cubic()

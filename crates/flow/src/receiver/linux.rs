@@ -14,7 +14,7 @@
 //!   RTT, but at least for every 44th packet (compressed SACKs), and before a packet whose block is the third or a
 //!   later one, as acknowledgements list few blocks (`tcp_sack_compress_send_ack`).
 
-use paceline_cc::{Packet, Span, Time};
+use paceline_cc::{NO_SEGMENT, Packet, Span, Time};
 
 use super::sacks::SackBlocks;
 
@@ -178,7 +178,8 @@ impl LinuxAcks {
         segment: u64,
         cumulative: u64,
     ) -> Time {
-        let is_beyond = segment >= cumulative;
+        // A packet without data belongs to no block.
+        let is_beyond = segment >= cumulative && segment != NO_SEGMENT;
         let flushes = is_beyond && self.sacks.get_or_insert_default().insert(segment, cumulative);
         if moved {
             self.at_once = 0;
@@ -220,5 +221,19 @@ impl LinuxAcks {
         }
         self.read_before = self.in_order;
         self.measured_from = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_without_data_belong_to_no_block() {
+        let mut acks = LinuxAcks::new();
+        acks.due_beyond_gap(Time::ZERO, false, NO_SEGMENT, 0);
+        assert!(acks.sacks.is_none());
+        acks.due_beyond_gap(Time::ZERO, false, 5, 0);
+        assert!(acks.sacks.is_some());
     }
 }

@@ -54,7 +54,7 @@
 //! A target below the RTT of an empty path is never met. Once the window is one packet, neither is
 //! a target less than the delay of acknowledgements (40 ms) above that RTT. A loss-based flow that
 //! shares the queue keeps the condition bad; so does an outage, long after it is over. The smallest RTT
-//! of a flow that starts late contains the queue of the earlier ones, and its target is larger by twice as much: on
+//! of a flow that starts late contains the queue of the earlier ones, and its target is larger by twice that queue: on
 //! 12 Mbit/s and 50 ms the later of two flows took 11.5 Mbit/s, for as long as the run lasted.
 //!
 //! # Source

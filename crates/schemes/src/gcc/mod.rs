@@ -16,7 +16,7 @@
 //! The application is to make data at the target. Packets leave at 1.1 times the target in bursts of
 //! 40 ms, so that a frame leaves at once. If more is in flight than 350 ms of media beside the RTT, the
 //! application is to leave out frames, down to 30 kbit/s. If no report comes for 3 s, the target falls by 20 % a
-//! second.
+//! second. If nothing was sent for 500 ms although packets are in flight, one packet leaves.
 //!
 //! # Signals it needs
 //! The fate of packets with receive times, of each packet. Offsets of the clocks cancel. The sender

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use paceline_cc::spec::nearest;
 
+use super::document::FormError;
 use super::remedies;
 
 /// A mistake in a scenario. Displayed as `file:line:column: message (help)`.
@@ -55,9 +56,9 @@ impl ScenarioError {
         self
     }
 
-    /// Converts an error of the TOML reader; suggests a known word for an unknown one.
-    pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
-        let message = error.message().trim_end().replace('\n', "; ");
+    /// Converts an error of a document's form; suggests a known word for an unknown one.
+    pub(super) fn from_form(file: &str, text: &str, error: FormError) -> ScenarioError {
+        let message = error.message.trim_end().replace('\n', "; ");
         // The reader's own types have no meaning for users.
         let message = match message.split_once("expected struct ") {
             Some((before, _)) => format!("{before}expected a table"),
@@ -66,11 +67,11 @@ impl ScenarioError {
         let (message, help) = match unknown_key(&message) {
             Some((message, remedy)) => (message, Some(remedy)),
             None => {
-                let help = help(&message, error.span().and_then(|span| text.get(span)));
+                let help = help(&message, error.span.clone().and_then(|span| text.get(span)));
                 (message, help)
             }
         };
-        ScenarioError { help, ..ScenarioError::new(message) }.at(file, text, error.span())
+        ScenarioError { help, ..ScenarioError::new(message) }.at(file, text, error.span)
     }
 }
 

@@ -7,8 +7,7 @@
 
 use std::ops::{Bound, Range, RangeInclusive};
 
-use serde::de::DeserializeOwned;
-
+use super::document::FileTable;
 use super::error::ScenarioError;
 use super::limits::Excess;
 use super::reader::{At, Reader};
@@ -78,7 +77,7 @@ pub(super) trait Section: Sized {
 /// A value that is written in braces, as its own section: `{ delay = "10ms", loss = 0.01 }`.
 pub(super) trait Inline: Sized {
     /// Its section.
-    type File: Section<Value = Self> + DeserializeOwned;
+    type File: Section<Value = Self> + FileTable;
 
     /// Reads the keys that are not fields, and checks the whole.
     fn finish(
@@ -238,20 +237,15 @@ macro_rules! keys {
         $(tables { $($(#[doc = $about:literal])+ $table:ident: $section:ty;)+ })?
     ) => {
         $(#[$meta])*
-        #[derive(Default, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Default)]
         pub(super) struct $file {
             $(
                 $(#[doc = $doc])+
-                $(
-                    #[doc = stringify!($required)]
-                    #[serde(deserialize_with = "crate::scenario::file::value::required")]
-                )?
+                $(#[doc = stringify!($required)])?
                 pub(super) $key: $crate::scenario::file::keys::Written<$type>,
             )+
             $($(
                 $(#[doc = $about])+
-                #[serde(default)]
                 pub(super) $table: Vec<$crate::scenario::file::reader::At<$section>>,
             )+)?
         }
@@ -259,6 +253,7 @@ macro_rules! keys {
         const _: () = {
             #[allow(unused_imports)] // Not every section has ranges.
             use $crate::scenario::file::{
+                document::{FileTable, FormError, FromNode, Node},
                 error::ScenarioError,
                 keys::{Allowed, Key, KeyTable, Section},
                 reader::Reader,
@@ -283,6 +278,29 @@ macro_rules! keys {
                         Ok(Some(value))
                     }
                 )+
+            }
+
+            impl FileTable for $file {
+                const KEYS: &'static [&'static str] =
+                    &[$(stringify!($key),)+ $($(stringify!($table),)+)?];
+
+                fn put(&mut self, index: usize, node: Node<'_>) -> Result<(), FormError> {
+                    match Self::KEYS[index] {
+                        $(stringify!($key) => self.$key = Some(FromNode::from_node(node)?),)+
+                        $($(stringify!($table) => self.$table = FromNode::from_node(node)?,)+)?
+                        _ => {}
+                    }
+                    Ok(())
+                }
+
+                fn missing(&self) -> Option<&'static str> {
+                    $($(
+                        if self.$key.is_none() {
+                            return Some(keys!(@first $key $required));
+                        }
+                    )?)+
+                    None
+                }
             }
 
             impl Section for $file {

@@ -4,6 +4,7 @@
 //! uses the values of `spec`; `read` and `write` use the sections.
 
 mod channel;
+mod document;
 mod error;
 mod flow;
 mod hosts;

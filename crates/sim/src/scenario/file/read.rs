@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paceline_cc::Span;
 
+use super::document;
 use super::error::ScenarioError;
 use super::reader::Reader;
 use super::run::FileScenario;
@@ -52,7 +53,7 @@ pub fn parse_with(
     names: &Names,
 ) -> Result<Scenario, ScenarioError> {
     let read: FileScenario =
-        toml::from_str(text).map_err(|error| ScenarioError::from_toml(file, text, &error))?;
+        document::parse(text).map_err(|error| ScenarioError::from_form(file, text, error))?;
     let duration = read.duration.as_ref().map_or(Span::ZERO, |duration| duration.value.0);
     Reader { file, text, folder, names, duration }.scenario(&read)
 }

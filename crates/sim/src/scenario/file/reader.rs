@@ -4,8 +4,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use paceline_cc::Span;
-use serde::de::{Deserialize, Deserializer};
-use toml::Spanned;
 
 use super::error::ScenarioError;
 use super::limits::Excess;
@@ -18,13 +16,6 @@ pub(super) struct At<T> {
     pub(super) value: T,
     /// Its position in the text, in bytes.
     pub(super) span: Range<usize>,
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<At<T>, D::Error> {
-        let spanned = Spanned::deserialize(from)?;
-        Ok(At { span: spanned.span(), value: spanned.into_inner() })
-    }
 }
 
 /// A part of a file that can have a mistake.

@@ -4,8 +4,8 @@ use paceline_cc::{ParamValue, Rate, Span};
 use paceline_path::BufferSize;
 use paceline_wifi::{MAX_SCALE, RateControl};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error};
 
+use super::document::{FormError, FromNode, Node};
 use super::error::ScenarioError;
 use super::keys::{Section as _, below, keys, within};
 use super::reader::{At, Place as _, Reader};
@@ -61,14 +61,18 @@ pub(super) enum FileRate {
     Minstrel,
 }
 
-impl<'de> Deserialize<'de> for FileRate {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FileRate, D::Error> {
-        let text = String::deserialize(from)?;
+impl FromNode for FileRate {
+    fn from_node(node: Node<'_>) -> Result<FileRate, FormError> {
+        let span = node.span();
+        let text = String::from_node(node)?;
         if text.trim() == "minstrel" {
             return Ok(FileRate::Minstrel);
         }
         let rate = <Rate as ParamValue>::read(text.trim()).map(FileRate::Fixed);
-        rate.map_err(|problem| D::Error::custom(format!("`{text}`: {problem}")))
+        rate.map_err(|problem| FormError {
+            message: format!("`{text}`: {problem}"),
+            span: Some(span),
+        })
     }
 }
 

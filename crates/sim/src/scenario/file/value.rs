@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use paceline_cc::{EcnFeedback, ParamValue, Rate, SchemeSpec, Span, Spec, SpecError};
 use paceline_path::{BufferSize, JitterShape};
 use paceline_trace::Delays;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error};
 
+use super::document::FromNode;
 use super::error::ScenarioError;
 use super::reader::{At, Reader};
 use super::text::{exact, list, nameless, number, quoted};
@@ -17,7 +18,7 @@ use crate::scenario::spec::{Direction, QueueChoice, RouterChoice};
 /// A value that a key can have.
 pub(super) trait FileValue: Sized {
     /// Its form in files.
-    type Written: DeserializeOwned;
+    type Written: FromNode;
     /// Form of the value, for documentation; `|` stands between alternatives.
     const KIND: &'static str;
     /// Reads the value from its form in a file.
@@ -100,16 +101,6 @@ pub(super) trait Words: Copy + PartialEq + 'static {
     const VALUES: &'static [Self];
 }
 
-impl<'de, T: Words> Deserialize<'de> for Word<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Word<T>, D::Error> {
-        let text = String::deserialize(from)?;
-        let mut pairs = T::WORDS.iter().zip(T::VALUES);
-        let found = pairs.find(|(word, _)| **word == text);
-        let unknown = || D::Error::unknown_variant(&text, T::WORDS);
-        found.map(|(_, value)| Word(*value)).ok_or_else(unknown)
-    }
-}
-
 /// Declares the words of types.
 macro_rules! words {
     ($($type:ty { $($word:literal => $value:expr),+ $(,)? })+) => { $(
@@ -141,6 +132,12 @@ macro_rules! words {
 pub(super) use words;
 
 impl<T: Words> Word<T> {
+    /// Returns the value that `text` names.
+    pub(super) fn named(text: &str) -> Option<Word<T>> {
+        let mut pairs = T::WORDS.iter().zip(T::VALUES);
+        pairs.find(|(word, _)| **word == text).map(|(_, value)| Word(*value))
+    }
+
     /// Returns the value of the word.
     pub(super) fn value(&self) -> T {
         self.0
@@ -344,13 +341,4 @@ impl FileValue for Sysctls {
         let pairs: Vec<_> = self.0.iter().map(pair).collect();
         Ok(format!("{{ {} }}", pairs.join(", ")))
     }
-}
-
-/// Reads the value of a required key.
-pub(super) fn required<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    T::deserialize(from).map(Some)
 }

@@ -51,8 +51,19 @@
 //! in bursts shorter than the round trip but longer than `t` looks like a flow that uses the link
 //! fully, and opens by only one packet per round trip. With many flows, each flow's marks depend on
 //! chance, and the additive increase corrects this slowly: shares are fair over tens of seconds.
-//! Flows with a long RTT get less. Capacity that falls within a round trip leaves a queue;
-//! `lookahead` shows how much of it is due to the feedback's delay.
+//! Flows with a long RTT get less.
+//!
+//! On links of constant rate two to four flows can keep unequal shares. Each flow's window stays as
+//! it is if the flow receives one more brake than accelerates per round trip, whatever the window's
+//! size. While the fraction `f` is constant, the token bucket places these additional brakes at
+//! equal distances, and may give every flow one of them. Of 120 settings (RTTs of 50 to 200 ms, 4 to
+//! 48 Mbit/s, 2 to 8 flows, 200 s measured after 100 s) 15 have a run of three in which Jain's index
+//! is below .95; two flows over 8 Mbit/s with 100 ms have 6.5 and 1.5 Mbit/s (.72 to .75). With
+//! `variant=authors` 8 settings have one, down to .67. Over six recordings, on which `f` changes all
+//! the time, the index of two and of three flows is at least .96.
+//!
+//! Capacity that falls within a round trip leaves a queue; `lookahead` shows how much of it is due to
+//! the feedback's delay.
 //!
 //! # Source
 //! P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan: ABC: A Simple Explicit

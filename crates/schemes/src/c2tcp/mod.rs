@@ -199,6 +199,13 @@ impl C2tcpSender {
         known && now.since(self.epoch) < self.params.settle
     }
 
+    /// Judges the RTT of an acknowledgement; `None` if it has none, or is ignored.
+    fn judge(&mut self, feedback: &Feedback<'_>) -> Option<Verdict> {
+        let rtt = feedback.rtt.filter(|_| !self.settles(feedback.now))?;
+        let (target, interval) = self.limits(feedback.min_rtt);
+        Some(self.condition.on_rtt(feedback.now, rtt, target, interval))
+    }
+
     /// Returns the packets by which an RTT below the target opens the window, in addition to the
     /// base scheme's growth.
     fn growth(&self, target: Span, rtt: Span, below: &OwnGrowth) -> f64 {
@@ -238,9 +245,24 @@ struct OwnGrowth {
 }
 
 impl Controller for C2tcpSender {
+    /// Judges the RTT, and then takes the base scheme's step: Linux calls the congestion control
+    /// with the RTT (`pkts_acked`) before it reacts to losses and before the window grows
+    /// (`cong_avoid`).
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        let verdict = self.judge(feedback);
+        let is_bad = verdict == Some(Verdict::Bad);
+        if is_bad {
+            self.window.back_off();
+            self.epoch = Time::NEVER;
+        }
         let before = self.window.cwnd();
-        self.window.on_feedback(feedback);
+        if is_bad && !feedback.cwnd_limited {
+            // More is in flight than the new window allows.
+            self.window
+                .on_feedback(&feedback.clone().with(|feedback| feedback.cwnd_limited = true));
+        } else {
+            self.window.on_feedback(feedback);
+        }
         self.timed_out &= feedback.in_recovery;
         match feedback.congestion {
             None | Some(Congestion::Undo | Congestion::LossAfterMark) => {}
@@ -256,22 +278,12 @@ impl Controller for C2tcpSender {
         if avoiding && feedback.acked > 0 && self.epoch == Time::NEVER {
             self.epoch = feedback.now;
         }
-        let Some(rtt) = feedback.rtt else { return };
-        if self.settles(feedback.now) {
-            return;
-        }
-        let (target, interval) = self.limits(feedback.min_rtt);
-        match self.condition.on_rtt(feedback.now, rtt, target, interval) {
-            Verdict::Good if grows => {
-                let packets = (self.window.cwnd() - before).max(0.0);
-                let below = OwnGrowth { acked: RenoWindow::acked(feedback), packets, avoiding };
-                self.window.add(self.growth(target, rtt, &below));
-            }
-            Verdict::Good | Verdict::Waiting => {}
-            Verdict::Bad => {
-                self.window.back_off();
-                self.epoch = Time::NEVER;
-            }
+        if verdict == Some(Verdict::Good) && grows {
+            let packets = (self.window.cwnd() - before).max(0.0);
+            let below = OwnGrowth { acked: RenoWindow::acked(feedback), packets, avoiding };
+            let (target, _) = self.limits(feedback.min_rtt);
+            let rtt = feedback.rtt.unwrap_or(target);
+            self.window.add(self.growth(target, rtt, &below));
         }
     }
 

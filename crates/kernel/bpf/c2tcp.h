@@ -201,11 +201,25 @@ inline_always void c2tcp_base_on_feedback(struct c2tcp *c, int over_reno, const 
 inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const volatile u64 *limits,
 				    const struct feedback *f)
 {
-	u64 before = c2tcp_cwnd(c, over_reno), opened, cwnd, target, interval, counts;
+	u64 before, opened, cwnd, target = 0, interval, counts;
+	enum verdict verdict = VERDICT_WAITING;
+	struct feedback own = *f;
 	int grows, avoiding;
 
 	c->last = f->now;
-	c2tcp_base_on_feedback(c, over_reno, f);
+	/* The authors' kernel judges RTTs in `pkts_acked`, before losses are handled and the window grows. */
+	if (f->rtt) {
+		target = c2tcp_limit_over(limits[C2TCP_TARGET_RTTS], limits[C2TCP_TARGET_LEAST], f->min_rtt);
+		interval = c2tcp_limit_over(limits[C2TCP_INTERVAL_RTTS], limits[C2TCP_INTERVAL_LEAST], f->min_rtt);
+		verdict = c2tcp_condition(c, f->now, f->rtt, target, interval);
+	}
+	if (verdict == VERDICT_BAD) {
+		c2tcp_back_off(c, over_reno);
+		/* More is in flight than the new window allows. */
+		own.cwnd_limited = 1;
+	}
+	before = c2tcp_cwnd(c, over_reno);
+	c2tcp_base_on_feedback(c, over_reno, &own);
 	if (!f->in_recovery)
 		c->timed_out = 0;
 	if (f->congestion == CONGESTION_TIMEOUT)
@@ -213,29 +227,16 @@ inline_always int c2tcp_on_feedback(struct c2tcp *c, int over_reno, const volati
 	cwnd = c2tcp_cwnd(c, over_reno);
 	grows = f->cwnd_limited && f->may_raise_cwnd && (!f->in_recovery || c->timed_out);
 	avoiding = grows && cwnd >= c2tcp_threshold(c, over_reno);
-	if (!f->rtt)
-		return 0;
-	target = c2tcp_limit_over(limits[C2TCP_TARGET_RTTS], limits[C2TCP_TARGET_LEAST], f->min_rtt);
-	interval = c2tcp_limit_over(limits[C2TCP_INTERVAL_RTTS], limits[C2TCP_INTERVAL_LEAST], f->min_rtt);
-	switch (c2tcp_condition(c, f->now, f->rtt, target, interval)) {
-	case VERDICT_GOOD:
+	if (verdict == VERDICT_GOOD && grows) {
 		opened = cwnd > before ? cwnd - before : 0;
-		if (!grows)
-			return 0;
 		counts = c2tcp_counts(target, f->rtt);
 		/* At NewReno's pace the counts always count. */
 		if (over_reno)
 			reno_add_share(&c->reno, counts);
 		else
 			cubic_set_cwnd(&c->cubic, cwnd + c2tcp_growth(c, counts, f->acked, opened, avoiding));
-		return 0;
-	case VERDICT_WAITING:
-		return 0;
-	case VERDICT_BAD:
-		c2tcp_back_off(c, over_reno);
-		return 1;
 	}
-	return 0;
+	return verdict == VERDICT_BAD;
 }
 
 #endif

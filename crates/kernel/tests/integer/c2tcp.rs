@@ -123,41 +123,40 @@ impl C2tcp {
     /// Processes an acknowledgement or the expiry of the loss timer. Returns true if it has reduced
     /// the window because the condition is bad.
     pub(crate) fn on_feedback(&mut self, feedback: &WholeFeedback) -> bool {
+        let [rtts, least, interval_rtts, least_interval] = self.limits;
+        let target = limit_over([rtts, least], feedback.min_rtt);
+        let interval = limit_over([interval_rtts, least_interval], feedback.min_rtt);
+        let verdict = match feedback.rtt {
+            0 => Verdict::Waiting,
+            rtt => self.condition(feedback.now, rtt, target, interval),
+        };
+        let is_bad = verdict == Verdict::Bad;
+        if is_bad {
+            self.window.back_off();
+        }
         let before = self.window.cwnd();
-        self.window.on_feedback(feedback);
+        let cwnd_limited = feedback.cwnd_limited || is_bad;
+        self.window.on_feedback(&WholeFeedback { cwnd_limited, ..*feedback });
         self.timed_out &= feedback.in_recovery;
         self.timed_out |= feedback.congestion == Congestion::Timeout;
         let repaired = !feedback.in_recovery || self.timed_out;
         let grows = feedback.cwnd_limited && feedback.may_raise_cwnd && repaired;
         let avoiding = grows && !self.window.in_slow_start();
-        if feedback.rtt == 0 {
-            return false;
-        }
-        let [rtts, least, interval_rtts, least_interval] = self.limits;
-        let target = limit_over([rtts, least], feedback.min_rtt);
-        let interval = limit_over([interval_rtts, least_interval], feedback.min_rtt);
-        match self.condition(feedback.now, feedback.rtt, target, interval) {
-            Verdict::Good if grows => {
-                let counts = (target / 1000) / (feedback.rtt / 1000).max(1);
-                let counts = counts.clamp(1, MOST_COUNTS);
-                match &mut self.window {
-                    Window::Cubic(cubic, _) => {
-                        let opened = cubic.cwnd().saturating_sub(before);
-                        let more = growth(cubic.cwnd(), feedback.acked, counts, opened, avoiding);
-                        cubic.add(more);
-                    }
-                    // Over NewReno, `counts / cwnd` packets are added whatever its own step has
-                    // opened.
-                    Window::Reno(reno) => reno.add_share(counts),
+        if verdict == Verdict::Good && grows {
+            let counts = (target / 1000) / (feedback.rtt / 1000).max(1);
+            let counts = counts.clamp(1, MOST_COUNTS);
+            match &mut self.window {
+                Window::Cubic(cubic, _) => {
+                    let opened = cubic.cwnd().saturating_sub(before);
+                    let more = growth(cubic.cwnd(), feedback.acked, counts, opened, avoiding);
+                    cubic.add(more);
                 }
-                false
-            }
-            Verdict::Good | Verdict::Waiting => false,
-            Verdict::Bad => {
-                self.window.back_off();
-                true
+                // Over NewReno, `counts / cwnd` packets are added whatever its own step has
+                // opened.
+                Window::Reno(reno) => reno.add_share(counts),
             }
         }
+        is_bad
     }
 
     fn condition(&mut self, now: u64, rtt: u64, target: u64, interval: u64) -> Verdict {

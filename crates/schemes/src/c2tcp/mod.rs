@@ -4,8 +4,9 @@
 //! While RTTs are below `target`, the window opens faster than the base scheme, a loss-based one,
 //! would open it. RTTs above the target have no effect at first. When no RTT was below it for
 //! `interval`, the condition is bad: the threshold becomes what a loss would make it, and the
-//! window one packet. As long as the condition stays bad, this repeats after `interval / sqrt(n)`,
-//! as CoDel drops packets. One RTT below the target ends it.
+//! window one packet, to which the base scheme adds the packets that the same acknowledgement
+//! covers. As long as the condition stays bad, this repeats after `interval / sqrt(n)`, as CoDel
+//! drops packets. One RTT below the target ends it.
 //!
 //! # Signals it needs
 //! RTTs that include the delay of acknowledgements; no others than those of the base scheme.
@@ -14,9 +15,9 @@
 //! `target` and `interval` are times (`100ms`) or multiples of the smallest RTT so far (`2rtt`).
 //! The paper used 100 ms with an RTT of 40 ms and recommends 2 to 3 RTTs (§IV-E); the journal
 //! version has 2 RTTs. A fixed target must be longer than the path's RTT: on a path with an RTT of
-//! 100 ms, a target of 100 ms is never met, and the window stays at one packet. Two RTTs below
-//! 40 ms are not met either once the window is one packet, because its acknowledgement is delayed
-//! by 40 ms: `floor` is the least target and interval where they are multiples of the RTT.
+//! 100 ms, a target of 100 ms is never met, and the window stays at a few packets. Two RTTs below
+//! 40 ms are not met either while the acknowledgement of a single packet is delayed by 40 ms:
+//! `floor` is the least target and interval where they are multiples of the RTT.
 //!
 //! The paper contradicts itself about growth. Algorithm 1 adds `target / rtt` packets *per
 //! acknowledgement*: at an RTT of half the target this makes the window three times as large per
@@ -47,12 +48,15 @@
 //! expire. Without it nothing leaves until the flight has shrunk; if that takes longer than the
 //! retransmission timeout, the window repairs in slow start. Paceline's programs for Linux work without it.
 //!
+//! Cubic's window grows by RFC 9438, as in Paceline's programs for Linux. The authors' kernel (Linux
+//! 4.13) had the rule of Linux, which counts whole packets.
+//!
 //! The kernel opens the window even if it is not used, and while losses are being repaired. This
 //! program does not (RFC 7661), since the kernel's repair undoes what was opened meanwhile.
 //!
 //! # Where it fails
-//! A target below the RTT of an empty path is never met. Once the window is one packet, neither is
-//! a target less than the delay of acknowledgements (40 ms) above that RTT. A loss-based flow that
+//! A target below the RTT of an empty path is never met. While single packets are in flight, neither
+//! is a target less than the delay of acknowledgements (40 ms) above that RTT. A loss-based flow that
 //! shares the queue keeps the condition bad; so does an outage, long after it is over. The smallest RTT
 //! of a flow that starts late contains the queue of the earlier ones, and its target is larger by twice that queue: on
 //! 12 Mbit/s and 50 ms the later of two flows took 11.5 Mbit/s, for as long as the run lasted.

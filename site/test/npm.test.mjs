@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { createReadStream, mkdtempSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
@@ -35,6 +35,7 @@ after(async () => {
   await chrome?.close();
   server?.close();
   server?.closeAllConnections();
+  rmSync(folder, { recursive: true });
 });
 
 /** Opens a page with this body, which has the element by its script. */

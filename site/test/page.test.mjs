@@ -2,14 +2,23 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { program } from "./browser.mjs";
 import { cell, close, drop, newContext, number, open, patience, reading, said, serverAddress, setValue, shot, until } from "./pages.mjs";
 
 const WIDTHS = [390, 1300, 1900];
+
+const folders = [];
+after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
+
+/** Makes a folder that is removed after all tests. */
+function newFolder(name) {
+  folders.push(mkdtempSync(join(tmpdir(), name)));
+  return folders.at(-1);
+}
 
 for (const width of WIDTHS) {
   test(`Ratatouille at ${width} px`, async () => {
@@ -68,7 +77,7 @@ for (const width of WIDTHS) {
     assert.equal(own.runs.length, 18);
     assert.deepEqual(own.summary.map((row) => row.runs), [3, 3, 3, 3, 3, 3]);
     // The command gives equal runs, to the last packet.
-    const folder = mkdtempSync(join(tmpdir(), "paceline-page-"));
+    const folder = newFolder("paceline-page-");
     writeFileSync(join(folder, "dropped.trace"), trace);
     const schemes = [...new Set(own.runs.map((run) => run.scheme))];
     const output = execFileSync(program, ["compare", "--json", "-q", "--runs", "3", "--duration", "5s", "--trace", "lte-driving",
@@ -115,7 +124,7 @@ test("a claim runs over recordings from a folder", async () => {
   await entry.getByText("until then synthetic ones stand in").waitFor();
   // The links are constant here; that a run takes them shows in its traces, and in what is missing.
   const recording = (gap) => Array.from({ length: 20_000 / gap }, (_, n) => `${n * gap + 1}\n`).join("");
-  const folder = mkdtempSync(join(tmpdir(), "paceline-recordings-"));
+  const folder = newFolder("paceline-recordings-");
   mkdirSync(join(folder, "mahimahi"));
   writeFileSync(join(folder, "README"), "words");
   writeFileSync(join(folder, "mahimahi", "Verizon-LTE-short.down"), recording(2));

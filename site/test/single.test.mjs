@@ -1,10 +1,10 @@
 // The page as one file, opened from a disk: it runs, compares, tells a story, judges a claim, and runs a controller.
 
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import test from "node:test";
+import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
 import { site } from "./browser.mjs";
 import { close, newContext, number, open, patience, reading, shot, until } from "./pages.mjs";
@@ -13,6 +13,7 @@ import { close, newContext, number, open, patience, reading, shot, until } from 
 const folder = mkdtempSync(join(tmpdir(), "paceline-single-"));
 copyFileSync(join(site, "paceline.html"), join(folder, "paceline.html"));
 const address = pathToFileURL(join(folder, "paceline.html")).href;
+after(() => rmSync(folder, { recursive: true }));
 
 test("the file simulates, and a chapter's sentences set the simulation", async () => {
   const page = await open("", 1300, { address });

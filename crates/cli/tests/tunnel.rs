@@ -286,9 +286,14 @@ fn ipv6_carries_both_families() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// The link changes to carry only smaller packets, without any notice: the tunnel detects it, and
-/// its connections go on.
-fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<String> {
+/// The link changes to carry only smaller packets, by the commands `change` until the commands `back`:
+/// the tunnel detects it, and its connections go on.
+fn narrower(
+    test: &str,
+    (change, back): (&str, &str),
+    then: &str,
+    expected: &[&str],
+) -> Option<String> {
     if !network::has("nft") {
         paceline_testing::skip(paceline_testing::Need::Programs, test, "there is no program nft");
         return None;
@@ -297,14 +302,14 @@ fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<Stri
         r#"join; serve; client; single; up
         # At this rate a download takes six seconds at least.
         RATE=16M; download 12M fd77::1 5202; download 12M 10.77.0.1; sleep 0.4
-        narrow {path}
+        {change}
         kill -0 ${{D[5202]}} && kill -0 ${{D[5201]}} && echo "in the middle"
         downloaded 12000000; downloaded 12000000 5202
         # The end that sends the data has found it out.
         ip -o link show outer | sed 's/.*mtu \([0-9]*\).*/mtu \1/'
         grep -c "connected; packets" $TMPDIR/client
         {then}
-        nft delete table netdev narrow
+        {back}
         kill $C; wait $C; echo "client $?"; kill $S; wait $S; echo "server $?"; devices left; end"#
     );
     let (seen, err) = run(test, &script)?;
@@ -314,11 +319,31 @@ fn narrower(test: &str, path: u32, then: &str, expected: &[&str]) -> Option<Stri
     Some(err)
 }
 
+/// Commands that drop longer packets on the link without any notice, and that undo it.
+fn dropped_above(mtu: u32) -> (String, &'static str) {
+    (format!("narrow {mtu}"), "nft delete table netdev narrow")
+}
+
 #[test]
 fn a_path_that_becomes_narrower_is_followed() {
     let test = "a_path_that_becomes_narrower_is_followed";
-    let Some(err) = narrower(test, 1420, "", &["mtu 1321", "1"]) else { return };
+    let (change, back) = dropped_above(1420);
+    let Some(err) = narrower(test, (&change, back), "", &["mtu 1321", "1"]) else { return };
     assert!(err.contains("of another size now; packets inside have up to 1321 bytes"), "{err}");
+}
+
+/// The interfaces at both ends refuse longer packets themselves: the largest size that is tried and fits is found.
+#[test]
+fn an_interface_whose_mtu_falls_is_followed() {
+    let test = "an_interface_whose_mtu_falls_is_followed";
+    for (mtu, fits) in [(1300, 1181), (1430, 1321), (1492, 1393)] {
+        let change = format!("ip link set v0 mtu {mtu}; inside ip link set v1 mtu {mtu}");
+        let device = format!("mtu {}", fits.max(1280));
+        let Some(err) = narrower(test, (&change, ""), "", &[&device, "1"]) else { return };
+        let told = format!("of another size now; packets inside have up to {fits} bytes");
+        assert!(err.contains(&told), "{err}");
+        assert_eq!(err.matches(&told).count(), err.matches("of another size now").count(), "{err}");
+    }
 }
 
 /// IPv6 inside needs 1280 bytes, which do not fit on this path: IPv4's senders are told the size,
@@ -328,7 +353,10 @@ fn a_path_that_becomes_too_narrow_for_ipv6_carries_both_families() {
     let test = "a_path_that_becomes_too_narrow_for_ipv6_carries_both_families";
     let then =
         r#"ping -n -c 1 -W 2 -M do -s 1252 10.77.0.2 2>&1 | grep -q "mtu *= *1181" && echo told"#;
-    let Some(err) = narrower(test, 1280, then, &["mtu 1280", "1", "told"]) else { return };
+    let (change, back) = dropped_above(1280);
+    let Some(err) = narrower(test, (&change, back), then, &["mtu 1280", "1", "told"]) else {
+        return;
+    };
     assert!(err.contains("of another size now; packets inside have up to 1181 bytes"), "{err}");
     assert!(err.contains("were refused as too long") && err.contains("went in parts"), "{err}");
 }

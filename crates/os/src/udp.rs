@@ -320,27 +320,45 @@ impl Socket {
         bytes: &[u8],
         size: usize,
     ) -> SendOutcome {
-        if bytes.len() <= size || self.groups {
-            let sent = self.send_once(source, to, ecn, bytes, size);
-            if source.is_some()
-                && matches!(sent, Err(libc::EINVAL | libc::EADDRNOTAVAIL | libc::ENETUNREACH))
-            {
-                // The machine has lost the address.
-                return self.send_from(None, to, ecn, bytes, size);
+        if bytes.len() > size && self.groups {
+            match self.send_located(source, to, ecn, bytes, size) {
+                // An interface on the way that cannot compute checksums.
+                Err(libc::EIO) => self.groups = false,
+                // The kernel refuses the whole group if its first datagram does not fit (older kernels with EINVAL).
+                // The last one may be shorter and fit.
+                Err(libc::EMSGSIZE | libc::EINVAL) => {}
+                sent => return outcome(sent),
             }
-            if !(bytes.len() > size && sent == Err(libc::EIO)) {
-                return outcome(sent);
-            }
-            // An interface on the way that cannot compute checksums.
-            self.groups = false;
         }
+        let mut all = SendOutcome::All;
         for datagram in bytes.chunks(size.max(1)) {
-            match outcome(self.send_once(source, to, ecn, datagram, size)) {
+            match outcome(self.send_located(source, to, ecn, datagram, size)) {
                 SendOutcome::All => {}
+                SendOutcome::TooLarge => all = SendOutcome::TooLarge,
                 other => return other,
             }
         }
-        SendOutcome::All
+        all
+    }
+
+    /// Sends a group, or a single datagram, in one call. If the machine has lost the address `source`, sends without
+    /// it.
+    fn send_located(
+        &self,
+        source: Option<IpAddr>,
+        to: SocketAddr,
+        ecn: u8,
+        bytes: &[u8],
+        size: usize,
+    ) -> Result<(), libc::c_int> {
+        let sent = self.send_once(source, to, ecn, bytes, size);
+        let lost = match sent {
+            Err(libc::EADDRNOTAVAIL | libc::ENETUNREACH) => true,
+            // Of a group, EINVAL can also mean that its datagrams are too large.
+            Err(libc::EINVAL) => bytes.len() <= size,
+            _ => false,
+        };
+        if source.is_some() && lost { self.send_once(None, to, ecn, bytes, size) } else { sent }
     }
 
     fn send_once(

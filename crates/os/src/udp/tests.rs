@@ -1,6 +1,9 @@
 //! Sockets on the loopback interface.
 
+use nix::sched::{CloneFlags, unshare};
+
 use super::*;
+use crate::route::Links;
 
 /// Receives until `count` datagrams have come, for at most a minute.
 fn receive(socket: &Socket, count: usize) -> Vec<(SocketAddr, u8, bool, Vec<u8>)> {
@@ -98,4 +101,43 @@ fn an_ipv6_socket_speaks_with_ipv4_too() {
     assert_eq!(four.send(back, 1, b"well", 4), SendOutcome::All);
     let (from, ecn, _, bytes) = receive(&six, 1).remove(0);
     assert_eq!((ecn, &bytes[..], from), (1, &b"well"[..], to));
+}
+
+/// The kernel refuses a whole group whose first datagram is too long for the interface.
+#[test]
+fn of_a_group_that_is_too_long_the_shorter_last_datagram_is_sent() {
+    let name = paceline_testing::this_test();
+    let thread = std::thread::spawn(move || {
+        let ready = unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).and_then(|()| {
+            let mut links = Links::open().map_err(io::Error::other)?;
+            let lo = links.index("lo").map_err(io::Error::other)?;
+            links.set_up(lo, 1300, 1000).map_err(io::Error::other)
+        });
+        if let Err(error) = ready {
+            return paceline_testing::skip(
+                paceline_testing::Need::Net,
+                &name,
+                &format!("no network of its own: {error}"),
+            );
+        }
+        for (local, fits) in [("127.0.0.1:0", 1272), ("[::1]:0", 1252)] {
+            let local: SocketAddr = local.parse().expect("an address");
+            let (Ok(mut one), Ok(two)) = (Socket::bind(local), Socket::bind(local)) else {
+                continue;
+            };
+            let to = two.local().expect("an address");
+            for source in [None, Some(local.ip())] {
+                let bytes = vec![7; 1472 + fits];
+                let sent = one.send_from(source, to, 0, &bytes, 1472);
+                assert_eq!(sent, SendOutcome::TooLarge, "{local}");
+                let came = receive(&two, 1);
+                assert_eq!(came[0].3.len(), fits, "{local}");
+                // Groups are still possible.
+                assert_eq!(one.group(), MOST_SEGMENTS);
+                assert_eq!(one.send_from(source, to, 0, &bytes[..2000], 1000), SendOutcome::All);
+                assert_eq!(receive(&two, 2).len(), 2, "{local}");
+            }
+        }
+    });
+    thread.join().expect("no panic");
 }

@@ -243,6 +243,35 @@ fn with_a_kill_switch_nothing_passes_beside_the_tunnel() {
     assert_eq!(seen, expected, "{err}");
 }
 
+/// The process that is told to end has just installed the kill switch, and does not run its loop yet.
+#[test]
+fn a_signal_during_the_start_ends_it_in_good_order_and_the_kill_switch_is_told() {
+    let script = r#"join; client_file 'default-route = true' 'kill-switch = true'
+        for i in 1 2 3 4 5 6; do
+            nsenter --net --target $N "$P" tunnel up client 2>> $TMPDIR/client & C=$!
+            until inside nft list tables | grep -q kill-switch; do kill -0 $C || break; done
+            kill $C; wait $C; echo "client $?"; inside_down client
+        done
+        grep -c "to lift it: paceline tunnel down client" $TMPDIR/client; restored
+        # The start fails after the kill switch was installed: no room for the record of changes.
+        mkdir -p -m 700 /run/paceline/tunnels; mount -t tmpfs -o size=4k,mode=0700 none /run/paceline/tunnels
+        head -c 4096 /dev/zero > /run/paceline/tunnels/full
+        inside "$P" tunnel up client 2> $TMPDIR/failed; echo "full $?"
+        inside nft list tables | grep -c kill-switch
+        grep -c "No space.*; the kill switch of tunnel client stays; to lift it: " $TMPDIR/failed
+        cat $TMPDIR/failed >> $TMPDIR/client; umount /run/paceline/tunnels; inside_down client; restored
+        touch $TMPDIR/server; end"#;
+    let test = "a_signal_during_the_start_ends_it_in_good_order_and_the_kill_switch_is_told";
+    let Some((seen, err)) = run(test, script) else { return };
+    let lifted = "down 0: tunnel client was not up; its kill switch is lifted";
+    let expected = [
+        &["client 0", lifted].repeat(6)[..],
+        &["6", "as before", "full 1", "1", "1", lifted, "as before"],
+    ]
+    .concat();
+    assert_eq!(seen, expected, "{err}");
+}
+
 /// The steps of docs/tunnel.md, "Ten laptops": a list that is empty at first, and a client without
 /// addresses of its own. The client's tunnel has another name than its device.
 #[test]

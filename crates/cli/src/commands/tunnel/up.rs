@@ -140,12 +140,15 @@ fn carry(
 ) -> Result<(), Error> {
     give_up_capabilities();
     let TunnelFile { role, device, addresses, routes, mtu, timeout, setup, .. } = file;
-    let name = setup.name.clone();
+    let outlives_hangup = outlives_hangup() || foreground.is_some();
+    let lists_clients = matches!(&role, Role::Server { clients: Some(_), .. });
+    // Blocks the signals before the first change: one that comes from now on waits until the loop below reads it and
+    // ends the tunnel in good order.
+    let _signals = Interrupts::watch_for(outlives_hangup || lists_clients).map_err(fail)?;
     let setup = Setup::begin(setup).map_err(fail)?;
     let device = DeviceOptions { name: device, addresses, routes, offload: true };
     let limits = Limits { idle: timeout, silence: timeout, ..registries::limits() };
     let mark = setup.mark();
-    let outlives_hangup = outlives_hangup() || foreground.is_some();
     let mut attendant =
         Attendant { setup, foreground, failure: None, messages: Messages::default(), quiet };
     let ended = match (role, keys) {
@@ -183,10 +186,8 @@ fn carry(
         _ => Err(RealTimeError::Message("the key is not one of this end".into())),
     };
     let Attendant { setup, failure, mut messages, .. } = attendant;
-    if setup.has_kill_switch() {
-        messages.note(format!(
-            "the kill switch of tunnel {name} stays; to lift it: paceline tunnel down {name}"
-        ));
+    if let Some(note) = setup.kill_switch_note() {
+        messages.note(note);
     }
     let undone = setup.end();
     messages.flush();

@@ -133,14 +133,18 @@ impl Setup {
         }
         record::undo_leftovers(name)?;
         let mark = options.default_route.then(routing::free_mark).transpose()?;
+        let mut is_blocked = false;
         if let (Some(allowed), Some(mark)) = (&options.kill_switch, mark) {
             kill_switch::install(name, &options.device, mark, allowed)?;
+            is_blocked = true;
         }
-        let record = Record::new(&options.device)?;
-        record.save(name)?;
-        hold.note_holder(record.network)?;
+        let started = Setup::start_guard(name, &options.device, &hold);
+        // It may be that of an earlier tunnel, and protect the time since then: it is not lifted here.
+        let (record, guard) = started.map_err(|error| match is_blocked {
+            true => RealTimeError::Message(format!("{error}; {}", kill_switch_note(name))),
+            false => error,
+        })?;
         holds.push(hold);
-        let guard = Guard::start(name)?;
         Ok(Setup {
             options,
             record,
@@ -151,6 +155,18 @@ impl Setup {
             _translation: Vec::new(),
             _holds: holds,
         })
+    }
+
+    /// Saves a record without changes, and starts the guard, which undoes what the record will have.
+    fn start_guard(
+        name: &str,
+        device: &str,
+        hold: &Hold,
+    ) -> Result<(Record, Guard), RealTimeError> {
+        let record = Record::new(device)?;
+        record.save(name)?;
+        hold.note_holder(record.network)?;
+        Ok((record, Guard::start(name)?))
     }
 
     /// Returns the mark that keeps the tunnel's own packets out of the tunnel.
@@ -208,10 +224,14 @@ impl Setup {
         record::undo_leftovers(&self.options.name)
     }
 
-    /// Returns true if packets outside of the tunnel stay blocked after its end.
-    pub fn has_kill_switch(&self) -> bool {
-        self.options.kill_switch.is_some()
+    /// If packets outside of the tunnel stay blocked after its end, returns the words that say so, with the remedy.
+    pub fn kill_switch_note(&self) -> Option<String> {
+        self.options.kill_switch.is_some().then(|| kill_switch_note(&self.options.name))
     }
+}
+
+fn kill_switch_note(name: &str) -> String {
+    format!("the kill switch of tunnel {name} stays; to lift it: paceline tunnel down {name}")
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub(crate) struct Client {
 
 /// Shortest recording that is written as a trace, in seconds.
 const SHORTEST: f64 = 0.001;
+/// Share of lost packets from which on a link's queue counts as too short for a measurement. A radio's own losses are
+/// fewer, and a window that grows in front of a full queue loses more.
+const FULL_QUEUE_LOSS: f64 = 0.05;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum OnlyDirection {
@@ -148,6 +151,9 @@ struct DirectionRow {
     first_packet: u32,
     packets: u64,
     lost: u64,
+    /// Share of lost packets since the first packet of all.
+    #[serde(skip)]
+    lost_share: f64,
     /// Share of the time since the link was saturated in which the round-trip time was in its band.
     rtt_in_band: f64,
     rtt_ms: Rtt,
@@ -254,6 +260,12 @@ impl Client {
                     None
                 }
             };
+            if self.output.is_none()
+                && !self.quiet
+                && let Some(problem) = unrecorded(name, direction)
+            {
+                output::note(&problem);
+            }
             rows.push(Client::row(name, direction, file));
         }
         let printed = if self.json {
@@ -276,11 +288,8 @@ impl Client {
     /// be written.
     fn save(&self, direction: &str, measured: &DirectionResult) -> Result<Option<PathBuf>, String> {
         let Some(output) = &self.output else { return Ok(None) };
-        if measured.recorded.duration_s < SHORTEST {
-            return Err(format!(
-                "{direction}: the round-trip time has not reached 750 ms, so that nothing was \
-                 recorded: measure for longer, or with a larger --window"
-            ));
+        if let Some(problem) = unrecorded(direction, measured) {
+            return Err(problem);
         }
         let named = |end: &str| {
             let mut name = output.clone().into_os_string();
@@ -304,7 +313,7 @@ impl Client {
         measured: &DirectionResult,
         file: Option<PathBuf>,
     ) -> DirectionRow {
-        let DirectionResult { recorded, sent } = measured;
+        let DirectionResult { recorded, sent, lost_share } = measured;
         let count = recorded.opportunities.len();
         let millis = |at: usize| f64::from(sent.rtt[at]) / 1e3;
         DirectionRow {
@@ -316,6 +325,7 @@ impl Client {
             first_packet: recorded.first,
             packets: recorded.packets,
             lost: recorded.lost,
+            lost_share: *lost_share,
             rtt_in_band: f64::from(sent.in_band) / 1e6,
             rtt_ms: Rtt { p50: millis(0), p95: millis(1), p99: millis(2), max: millis(3) },
             sent: sent.sent,
@@ -323,7 +333,33 @@ impl Client {
     }
 }
 
+/// Returns why a direction has no trace, with the remedy; `None` if it has one.
+fn unrecorded(direction: &str, measured: &DirectionResult) -> Option<String> {
+    if measured.recorded.duration_s >= SHORTEST {
+        return None;
+    }
+    Some(match measured.lost_share {
+        share if share >= FULL_QUEUE_LOSS => format!(
+            "{direction}: the link's queue drops packets before the round-trip time reaches 750 ms ({:.1} % lost): no \
+             trace can be recorded this way",
+            share * 100.0
+        ),
+        _ => format!(
+            "{direction}: the round-trip time has not reached 750 ms, so that nothing was recorded: measure for \
+             longer, or with a larger --window"
+        ),
+    })
+}
+
 fn words(row: &DirectionRow) -> String {
+    if row.duration_s < SHORTEST {
+        return format!(
+            "{}: nothing was recorded; {:.1} % of {} packets lost\n",
+            row.direction,
+            row.lost_share * 100.0,
+            row.sent
+        );
+    }
     let file = row.file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()));
     format!(
         "{file}{}: {:.2} Mbit/s, {} opportunities in {:.1} s, {} packets lost; round trip {:.0} ms, \

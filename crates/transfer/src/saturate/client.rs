@@ -63,6 +63,8 @@ pub struct ClientOptions {
 pub struct DirectionResult {
     /// The arrivals since the link was saturated.
     pub recorded: RecordedTrace,
+    /// Share of the packets that were lost since the first packet, 0 to 1.
+    pub lost_share: f64,
     /// Counters of the sending end.
     pub sent: SentStats,
 }
@@ -392,7 +394,7 @@ impl Client<'_> {
         let size = u64::from(self.options.size);
         let direction = |record: &ArrivalRecord, steady: Option<u32>, sent: SentStats| {
             let recorded = steady.map(|first| record.recorded(first, size)).unwrap_or_default();
-            DirectionResult { recorded, sent }
+            DirectionResult { recorded, lost_share: record.lost_share(), sent }
         };
         let ClientOptions { up, down, .. } = *self.options;
         SaturationResult {

@@ -37,6 +37,13 @@ impl ArrivalRecord {
         }
     }
 
+    /// Returns the share of the packets that did not arrive, of all numbers up to the largest that arrived.
+    pub fn lost_share(&self) -> f64 {
+        let arrived = self.arrivals.len() as f64;
+        let numbers = self.arrivals.keys().next_back().map_or(0.0, |last| f64::from(*last) + 1.0);
+        if numbers > 0.0 { 1.0 - arrived / numbers } else { 0.0 }
+    }
+
     /// Returns the recording of the packets from `first` on, of `size` bytes each with IP headers,
     /// as one opportunity per 1500 bytes.
     pub fn recorded(&self, first: u32, size: u64) -> RecordedTrace {
@@ -88,6 +95,9 @@ mod tests {
         assert_eq!((recorded.packets, recorded.lost), (8, 1));
         assert_eq!(recorded.opportunities, [0, 1, 3, 6, 7, 9, 10, 12]);
         assert!((recorded.duration_s - 0.012).abs() < 1e-9);
+        // Packets 0, 1, 2 and 7 of 13.
+        assert!((record.lost_share() - 4.0 / 13.0).abs() < 1e-9);
+        assert_eq!(ArrivalRecord::default().lost_share(), 0.0);
         // With packets of 1000 bytes, three packets make two opportunities.
         assert_eq!(record.recorded(4, 1000).opportunities, [1, 3, 7, 9, 12]);
         assert_eq!(

@@ -332,6 +332,18 @@ fn a_companion_runs_outside_meanwhile() {
     assert_eq!(lines(&output), ["100.64.0.1", "1"], "{}", text(&output.stderr));
 }
 
+#[test]
+fn a_companion_that_fails_is_told_and_one_that_is_ended_is_not() {
+    let script = "$P delay 1ms -q --outside 'exit 3' -- sleep 2; echo $?; \
+        $P delay 1ms -q --outside 'exec sleep 1000' -- true; echo $?";
+    let test = "a_companion_that_fails_is_told_and_one_that_is_ended_is_not";
+    let Some(output) = alone(test, &[], script) else { return };
+    let err = text(&output.stderr);
+    assert_eq!(lines(&output), ["0", "0"], "{err}");
+    assert_eq!(err.matches("the command of --outside has ended with status 3").count(), 1, "{err}");
+    assert_eq!(err.matches("has ended with status").count(), 1, "{err}");
+}
+
 /// A router in front of the loopback device would limit all programs of the machine.
 #[test]
 fn a_router_refuses_the_loopback_device() {

@@ -54,10 +54,13 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
     if let Some(nice) = nice {
         let _ = priority::set_niceness(nice);
     }
-    if let Err(error) = spawn_bound(command, before) {
-        let _ = writeln!(std::io::stderr(), "paceline: starting --outside: {error}");
-        return 1;
-    }
+    let child = match spawn_bound(command, before) {
+        Ok(child) => Pid::from_raw(child.id() as i32),
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "paceline: starting --outside: {error}");
+            return 1;
+        }
+    };
     let Ok(source) = SignalFd::with_flags(&supervisor::signals(true), SfdFlags::SFD_CLOEXEC) else {
         return 1;
     };
@@ -66,8 +69,14 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
             end_descendants(Instant::now());
             return 1;
         }
-        reap(Pid::from_raw(-1));
         let info = source.read_signal().ok().flatten();
+        // SIGCHLD is read before the signal that asks for the end.
+        if let Some(status) = reap(child).filter(|status| *status != 0) {
+            let _ = writeln!(
+                std::io::stderr(),
+                "paceline: warning: the command of --outside has ended with status {status}"
+            );
+        }
         match info.and_then(|info| Signal::try_from(info.ssi_signo as i32).ok()) {
             Some(ORPHANED) => end_descendants(Instant::now()),
             Some(supervisor::END) => end_descendants(Instant::now() + GRACE),

@@ -35,7 +35,7 @@ impl CaptureArgs {
     /// The file cannot be made.
     pub(crate) fn open(&self) -> Result<Option<CaptureFile>, Error> {
         let Some(path) = &self.pcap else { return Ok(None) };
-        results::check_name(path, "--pcap", "packets", &["pcapng"])?;
+        results::check_file_name(path, "--pcap", "packets", &["pcapng"])?;
         CaptureFile::create(path, self.snaplen).map(Some)
     }
 }

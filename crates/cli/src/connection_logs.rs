@@ -41,7 +41,7 @@ impl LogArgs {
     pub(crate) fn open(&self) -> Result<Option<LogFiles>, Error> {
         let Some(path) = &self.qlog else { return Ok(None) };
         if !is_folder(path) {
-            results::check_name(path, "--qlog", "a log", &["sqlog"])?;
+            results::check_file_name(path, "--qlog", "a log", &["sqlog"])?;
         }
         LogFiles::create(path).map(Some)
     }

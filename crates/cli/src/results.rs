@@ -109,6 +109,22 @@ pub(crate) fn check_name(
     }
 }
 
+/// As [`check_name`], for an option that writes to files only: also checks that the name is not `-`, which is standard
+/// output elsewhere.
+pub(crate) fn check_file_name(
+    path: &Path,
+    option: &str,
+    what: &str,
+    endings: &[&str],
+) -> Result<(), Error> {
+    if is_standard_output(Some(path)) {
+        return Err(Error::Usage(format!(
+            "{option} -: this names a file here, not standard output; write ./- for a file of this name"
+        )));
+    }
+    check_name(path, option, what, endings)
+}
+
 /// Checks, before anything runs, that the file of an option for a table, such as `--csv`, can be written.
 pub(crate) fn prepare_table(option: &str, path: Option<&Path>) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };

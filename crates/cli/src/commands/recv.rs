@@ -218,7 +218,7 @@ impl ReceivedDocument {
 impl Recv {
     pub(crate) fn run(self) -> Result<(), Error> {
         if let Some(path) = self.qlog.as_deref().filter(|path| !is_folder(path)) {
-            results::check_name(path, "--qlog", "a log", &["sqlog"])?;
+            results::check_file_name(path, "--qlog", "a log", &["sqlog"])?;
         }
         if let Some(from) = &self.from {
             return self.fetch(from);

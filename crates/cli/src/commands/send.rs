@@ -156,7 +156,7 @@ impl Send {
         request.check()?;
         self.measurement.check(self.output.is_some() || self.qlog.is_some())?;
         if let Some(path) = &self.qlog {
-            results::check_name(path, "--qlog", "a log", &["sqlog"])?;
+            results::check_file_name(path, "--qlog", "a log", &["sqlog"])?;
         }
         if let Some(folder) = &self.output {
             output::make_folder(folder)?;

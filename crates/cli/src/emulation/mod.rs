@@ -23,7 +23,7 @@ use paceline_path::Service;
 
 use crate::args;
 use crate::output::Error;
-use crate::results::check_name;
+use crate::results::check_file_name;
 
 pub(crate) use condition::Condition;
 
@@ -117,7 +117,7 @@ impl Emulation {
     /// Checks that the ending of each output file's name fits the format that is written into the file.
     pub(crate) fn check_names(&self) -> Result<(), Error> {
         let check = |path: &Option<PathBuf>, option, what, endings| {
-            path.as_deref().map_or(Ok(()), |path| check_name(path, option, what, endings))
+            path.as_deref().map_or(Ok(()), |path| check_file_name(path, option, what, endings))
         };
         check(&self.summary, "--summary", "JSON", &["json"])?;
         check(&self.junit, "--junit", "XML (JUnit)", &["xml"])?;

@@ -123,6 +123,13 @@ fn logs_that_cannot_be_are_refused() {
         let seen = paceline(&["run", scenario, "--qlog", to]);
         assert!(seen.code != 0 && seen.err.contains(wanted), "{}", seen.err);
     }
+    let one = SCENARIO.split("[[flow]]\nname = \"noq\"").next().expect("a scenario");
+    let one = folder.write("one.toml", one.as_bytes());
+    for option in ["--qlog", "--pcap"] {
+        let seen = paceline(&["run", &one, option, "-"]);
+        let wanted = format!("{option} -: this names a file here, not standard output; write ./-");
+        assert!(seen.code == 2 && seen.err.contains(&wanted), "{}", seen.err);
+    }
 }
 
 #[test]

@@ -385,6 +385,25 @@ fn what_a_killed_receiver_leaves_of_a_file_goes_when_it_starts_again() {
     }
 }
 
+/// The network has no interface but `lo`.
+#[test]
+fn a_sender_without_a_route_is_told_so_at_once() {
+    let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
+    let script = format!(
+        r#"ip link set lo up; head -c 1000 /dev/zero > $TMPDIR/in
+        "$P" send $TMPDIR/in 192.0.2.1:5311 --key {key} --timeout 600s; echo "send $?"
+        "$P" tunnel client 192.0.2.1:5312 --key {key} --address 10.77.0.2/24 --timeout 2s --once; echo "tunnel $?"
+        rm -f $TMPDIR/*; ip link set lo down"#
+    );
+    let test = "a_sender_without_a_route_is_told_so_at_once";
+    let Some(output) = alone(test, &["ip"], &script) else { return };
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(out, "send 1\ntunnel 1\n", "{err}");
+    let why = "this machine cannot send there: Network is unreachable";
+    assert_eq!(err.matches(why).count(), 2, "{err}");
+    assert!(err.contains(&format!("192.0.2.1:5311: {why}")), "{err}");
+}
+
 #[test]
 fn a_receiver_whose_output_nobody_reads_ends_when_it_is_asked_to() {
     let folder = Folder::new("wire-unread");

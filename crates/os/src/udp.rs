@@ -50,8 +50,8 @@ pub enum SendOutcome {
     Full,
     /// The datagrams are too large for the path.
     TooLarge,
-    /// This machine has lost it: no route, a firewall, an interface that is down.
-    Lost,
+    /// This machine has lost it, with this error number: no route, a firewall, an interface that is down.
+    Lost(i32),
 }
 
 /// The memory into which datagrams are received.
@@ -427,7 +427,7 @@ fn outcome(sent: Result<(), libc::c_int>) -> SendOutcome {
         Ok(()) => SendOutcome::All,
         Err(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => SendOutcome::Full,
         Err(libc::EMSGSIZE) => SendOutcome::TooLarge,
-        Err(_) => SendOutcome::Lost,
+        Err(error) => SendOutcome::Lost(error),
     }
 }
 

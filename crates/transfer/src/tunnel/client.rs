@@ -354,18 +354,15 @@ impl Client<'_> {
             keepalive: *keepalive,
             ..Offer::default()
         };
-        let failed = |error: ConnectError| {
-            let text = error.to_string();
-            match error {
-                ConnectError::Silence { .. } => Attempt::Failed(RealTimeError::Message(text)),
-                _ => Attempt::Refused(RealTimeError::Message(text)),
-            }
+        let failed = |error: &ConnectError, text: String| match error {
+            ConnectError::Silence { .. } => Attempt::Failed(RealTimeError::Message(text)),
+            _ => Attempt::Refused(RealTimeError::Message(text)),
         };
         let mut race = Race::new(self.clock.now(), key, to, offer, limits.clone());
         loop {
             let now = self.clock.now();
             if let Err(error) = race.transmit(now, socket, &mut self.outbox) {
-                return Ok(failed(error));
+                return Ok(failed(&error, race.error_text(&error)));
             }
             let input = self.device.as_ref().map(AsFd::as_fd);
             let until = race.wake();
@@ -386,7 +383,7 @@ impl Client<'_> {
             })?;
             match made {
                 Some(Ok(connection)) => return Ok(Attempt::Made(Box::new(connection))),
-                Some(Err(error)) => return Ok(failed(error)),
+                Some(Err(error)) => return Ok(failed(&error, error.to_string())),
                 None => {}
             }
         }

@@ -24,8 +24,8 @@ pub(crate) struct Outbox {
     source: Option<IpAddr>,
     /// True if a packet was larger than the path's MTU.
     too_large: bool,
-    /// True if the system could not send a packet.
-    lost: bool,
+    /// Error number of the last packet that the system could not send.
+    lost: Option<i32>,
 }
 
 impl Outbox {
@@ -36,7 +36,7 @@ impl Outbox {
             group: None,
             source: None,
             too_large: false,
-            lost: false,
+            lost: None,
         }
     }
 
@@ -45,10 +45,10 @@ impl Outbox {
         std::mem::take(&mut self.too_large)
     }
 
-    /// Returns true if the system could not send a packet since the last call: there is no route,
-    /// or a firewall dropped it.
-    pub(crate) fn was_lost(&mut self) -> bool {
-        std::mem::take(&mut self.lost)
+    /// Returns the error number if the system could not send a packet since the last call: there is
+    /// no route, or a firewall dropped it.
+    pub(crate) fn take_lost(&mut self) -> Option<i32> {
+        self.lost.take()
     }
 
     /// Sets the local source address of the following packets.
@@ -110,8 +110,8 @@ impl Outbox {
                     self.too_large = true;
                     break;
                 }
-                SendOutcome::Lost => {
-                    self.lost = true;
+                SendOutcome::Lost(error) => {
+                    self.lost = Some(error);
                     break;
                 }
                 SendOutcome::All => break,

@@ -2,6 +2,7 @@
 //! has been silent for 250 ms or cannot be reached; the first that answers wins (RFC 8305).
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::SocketAddr;
 
 use paceline_cc::{Span, Time};
@@ -25,6 +26,10 @@ pub(crate) struct Race {
     next: Time,
     /// The error of the last address that was given up.
     failure: Option<ConnectError>,
+    /// True if the system has sent a packet to one of the addresses.
+    has_sent: bool,
+    /// Error number of the last packet that the system could not send.
+    lost: Option<i32>,
     place: Vec<u8>,
 }
 
@@ -44,6 +49,8 @@ impl Race {
             running: Vec::new(),
             next: now,
             failure: None,
+            has_sent: false,
+            lost: None,
             place: vec![0; 65_536],
         }
     }
@@ -52,6 +59,21 @@ impl Race {
     pub(crate) fn wake(&self) -> Time {
         let next = if self.waiting.is_empty() { Time::NEVER } else { self.next };
         self.running.iter().fold(next, |wake, (_, one)| wake.min(one.wake()))
+    }
+
+    /// If the system has sent no packet to any of the addresses, returns the words for it, with the
+    /// last error.
+    pub(crate) fn unsendable(&self) -> Option<String> {
+        let error = self.lost.filter(|_| !self.has_sent && self.waiting.is_empty())?;
+        Some(format!("this machine cannot send there: {}", io::Error::from_raw_os_error(error)))
+    }
+
+    /// Returns the text of an error of [`Race::transmit`].
+    pub(crate) fn error_text(&self, error: &ConnectError) -> String {
+        match (error, self.unsendable()) {
+            (ConnectError::Silence { .. }, Some(why)) => format!("{why}; {error}"),
+            _ => error.to_string(),
+        }
     }
 
     /// Sends the handshake packets whose time has come.
@@ -71,13 +93,16 @@ impl Race {
                 self.running.push((to, Initiator::new(now, &self.key, to, offer, limits)?));
                 self.next = now + HEAD_START;
             }
-            let Race { running, place, failure, next, .. } = self;
-            let mut lost = false;
+            let Race { running, place, failure, next, has_sent, lost, .. } = self;
+            let mut is_lost = false;
             let mut error = None;
             running.retain_mut(|(to, one)| match one.transmit(now, place) {
                 Ok(Some(length)) => {
                     outbox.send_one(socket, *to, place.get(..length).unwrap_or(&[]));
-                    lost |= outbox.was_lost();
+                    match outbox.take_lost() {
+                        Some(error) => (is_lost, *lost) = (true, Some(error)),
+                        None => *has_sent = true,
+                    }
                     if outbox.was_too_large() {
                         error = one.on_too_large(now).err();
                     }
@@ -96,7 +121,7 @@ impl Race {
             if let Some(error) = error {
                 return Err(error);
             }
-            if lost {
+            if is_lost {
                 *next = now;
             }
             match (self.running.is_empty(), self.waiting.is_empty(), self.failure.take()) {

@@ -59,3 +59,29 @@ fn silent_and_unreachable_addresses_are_passed_over() {
     let no_route: SocketAddr = "255.255.255.255:9".parse().expect("an address");
     assert_eq!(race(&[no_route, dead, silent, there], &mut server), there);
 }
+
+#[test]
+fn an_address_to_which_this_machine_cannot_send_is_told() {
+    let key = Identity::generate().expect("random numbers").key().clone();
+    let offer = Offer { scheme: "cubic".into(), mtu: 1280, ..Offer::default() };
+    let limits = Limits { silence: Span::from_millis(1), ..Limits::default() };
+    let silent = Socket::bind("127.0.0.1:0".parse().expect("an address")).expect("loopback");
+    let silent = silent.local().expect("an address");
+    // An address to which the system sends no packet, since the socket may not broadcast.
+    let no_route: SocketAddr = "255.255.255.255:9".parse().expect("an address");
+    for (addresses, told) in
+        [(&[no_route][..], true), (&[no_route, silent], false), (&[silent], false)]
+    {
+        let mut socket = Socket::for_any_of(addresses).expect("a socket");
+        let mut outbox = Outbox::new();
+        let start = Time::from_nanos(1);
+        let mut race = Race::new(start, &key, addresses, offer.clone(), limits.clone());
+        race.transmit(start, &mut socket, &mut outbox).expect("it goes on");
+        assert_eq!(race.unsendable().is_some(), told, "{addresses:?}");
+        let later = start + Span::from_secs(10);
+        let error = race.transmit(later, &mut socket, &mut outbox).expect_err("silence");
+        let text = race.error_text(&error);
+        assert!(text.contains("nobody answers"), "{text}");
+        assert_eq!(text.contains("this machine cannot send there: "), told, "{text}");
+    }
+}

@@ -17,7 +17,8 @@ use crate::udp::clock::wait;
 use crate::udp::race::Race;
 use crate::udp::retry::Retry;
 
-/// How long refusals are ignored: a server that starts together with its client may need this time.
+/// How long refusals, and packets that this machine cannot send, are ignored: a server or an interface that starts
+/// together with this client may need this time.
 const REFUSAL_GRACE: Span = Span::from_secs(1);
 
 impl Client {
@@ -111,7 +112,9 @@ impl Client {
         let mut race = Race::new(now, &options.key, to, offer, limits);
         loop {
             let now = self.clock.now();
-            race.transmit(now, &mut self.socket, &mut self.outbox)?;
+            if let Err(error) = race.transmit(now, &mut self.socket, &mut self.outbox) {
+                return Err(Failure::of(&error, race.error_text(&error)));
+            }
             let socket = self.socket.as_fd();
             let ready = wait(&mut self.clock, race.wake(), socket, None, &self.interrupts)?;
             if ready.interrupted {
@@ -143,14 +146,17 @@ impl Client {
                 .iter()
                 .all(|to| refused.contains(&SocketAddr::new(to.ip().to_canonical(), to.port())));
             let is_late = now.since(Time::ZERO) >= REFUSAL_GRACE;
-            if made.is_none() && all && !options.waits_for_server && is_late {
-                let to: Vec<String> = to.iter().map(SocketAddr::to_string).collect();
+            if made.is_none() && !options.waits_for_server && is_late {
                 let command = options.offer.server_command();
-                return Err(Failure::CutOff(RealTimeError::Message(format!(
-                    "{}: refused: nothing listens there at this port (ICMP port unreachable): is the other end \
-                     running (`{command}`), and is this its port?",
-                    to.join(", ")
-                ))));
+                let refused = format!(
+                    "refused: nothing listens there at this port (ICMP port unreachable): is the other end running \
+                     (`{command}`), and is this its port?"
+                );
+                if let Some(why) = if all { Some(refused) } else { race.unsendable() } {
+                    let to: Vec<String> = to.iter().map(SocketAddr::to_string).collect();
+                    let text = format!("{}: {why}", to.join(", "));
+                    return Err(Failure::CutOff(RealTimeError::Message(text)));
+                }
             }
             if let Some(made) = made {
                 return Ok(made?);

@@ -17,6 +17,16 @@ impl Failure {
             Failure::Final(error) | Failure::CutOff(error) => error,
         }
     }
+
+    /// Returns the failure of a connection that could not be established, with this text.
+    pub(super) fn of(error: &ConnectError, text: String) -> Failure {
+        let message = RealTimeError::Message(text);
+        match error {
+            ConnectError::Silence { .. } => Failure::CutOff(message),
+            _ => Failure::Final(message),
+        }
+    }
+
     pub(super) fn text(text: impl Into<String>) -> Failure {
         Failure::Final(RealTimeError::Message(text.into()))
     }
@@ -30,10 +40,6 @@ impl From<RealTimeError> for Failure {
 
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Failure {
-        let message = RealTimeError::Message(error.to_string());
-        match error {
-            ConnectError::Silence { .. } => Failure::CutOff(message),
-            _ => Failure::Final(message),
-        }
+        Failure::of(&error, error.to_string())
     }
 }

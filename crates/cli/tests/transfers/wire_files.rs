@@ -8,7 +8,7 @@ use crate::common::{self, Folder};
 use crate::receiver::{Receiver, bytes, file, program, wait};
 use serde_json::Value;
 
-/// A `paceline recv -o - --once`. Its standard output has the files, and its standard error the
+/// A `paceline recv -o -`. Its standard output has the files, and its standard error the
 /// messages.
 struct ToOutput {
     child: std::process::Child,
@@ -18,9 +18,14 @@ struct ToOutput {
 
 impl ToOutput {
     fn start() -> ToOutput {
+        ToOutput::of(&["--once"], Stdio::piped())
+    }
+
+    /// Starts it with these further options and this standard output.
+    fn of(more: &[&str], output: Stdio) -> ToOutput {
         use std::io::{BufRead as _, BufReader};
-        let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", "-", "--once"];
-        let mut child = program(&arguments).spawn().expect("it starts");
+        let arguments = [&["recv", "--listen", "127.0.0.1:0", "-o", "-"], more].concat();
+        let mut child = program(&arguments).stdout(output).spawn().expect("it starts");
         let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let mut word = |before: &str| {
             let line = said.next().expect("a line").expect("text");
@@ -65,6 +70,48 @@ fn standard_output_takes_one_sender_at_a_time() {
     assert!(text.contains("900000 bytes are whole at the receiver (standard output)"), "{text}");
     assert_eq!(wait(&mut receiver.child, 100), Some(0));
     assert!(reader.join().expect("bytes") == content, "senders were mixed");
+}
+
+#[test]
+fn a_receiver_whose_standard_output_fails_tells_the_sender_and_ends() {
+    let folder = Folder::new("files-broken");
+    let (path, _) = file(&folder, "in", 500_000);
+    for (more, is_full) in [(&["--once"][..], false), (&[], false), (&["--once"], true)] {
+        let output = match is_full {
+            true => std::fs::File::options().write(true).open("/dev/full").expect("it").into(),
+            false => Stdio::piped(),
+        };
+        let mut receiver = ToOutput::of(more, output);
+        drop(receiver.child.stdout.take());
+        let seen = common::paceline(&["send", &path, &receiver.at, "--key", &receiver.key]);
+        assert_eq!(seen.code, 1, "{}", seen.err);
+        let why = if is_full { "No space left" } else { "Broken pipe" };
+        let told = format!("standard output cannot be written: {why}");
+        assert!(seen.err.contains(&told), "{}", seen.err);
+        assert_eq!(wait(&mut receiver.child, 100), Some(1), "{more:?}");
+    }
+}
+
+#[test]
+fn a_receiver_that_refuses_a_file_ends_with_an_error_with_once() {
+    let folder = Folder::new("files-none");
+    let (first, content) = file(&folder, "first", 100_000);
+    let (second, _) = file(&folder, "second", 3_000_000);
+    std::fs::create_dir(folder.path("tree")).expect("a folder");
+    std::fs::copy(&second, folder.path("tree/large")).expect("a file");
+    let out = folder.path("out");
+    for (sent, kept) in [(vec![folder.path("tree")], false), (vec![first, second], true)] {
+        let mut receiver = Receiver::start(&["-o", &out, "--once"]);
+        let mut arguments = vec!["send"];
+        arguments.extend(sent.iter().map(String::as_str));
+        arguments.extend([&receiver.at, "--key", &receiver.key]);
+        let seen = common::paceline(&arguments);
+        assert_eq!(seen.code, 1, "{}", seen.err);
+        assert!(seen.err.contains("give it a folder, `recv -o DIR/`"), "{}", seen.err);
+        let (code, err) = receiver.finish(100);
+        assert_eq!(code, Some(1), "{sent:?}: {err}");
+        assert_eq!(std::fs::read(&out).ok(), kept.then(|| content.clone()));
+    }
 }
 
 #[test]

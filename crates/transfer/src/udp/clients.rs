@@ -88,14 +88,25 @@ impl<'a> Clients<'a> {
         self.clients.get(&connection).map_or(TransferStatus::None, |client| client.inbound.status())
     }
 
+    /// Waits until everything that a connection has brought is written. Afterwards its status is
+    /// final.
+    pub(super) fn finish(&mut self, connection: u32) {
+        self.hand_on(connection);
+        if let Some(client) = self.clients.get_mut(&connection) {
+            client.inbound.finish();
+        }
+    }
+
     /// Removes a client and reports its measurements. Returns the error, or an empty text.
     pub(super) fn end(&mut self, now: Time, connection: &Connection, end: &End) -> String {
         // Write what has arrived, so that a later connection continues after it.
         self.hand_on(connection.local());
         let client = self.clients.remove(&connection.local());
         let status = client.as_ref().map_or(TransferStatus::None, |client| client.inbound.status());
-        let is_unfinished =
-            matches!(status, TransferStatus::Underway | TransferStatus::Unrepeatable);
+        let is_unfinished = matches!(
+            status,
+            TransferStatus::Underway | TransferStatus::Unrepeatable | TransferStatus::Halted
+        );
         let reason = match end {
             End::There { code: 0, .. } if is_unfinished => "it closed within a transfer".into(),
             End::There { code: 0, .. } | End::Here { code: 0, .. } => String::new(),

@@ -108,6 +108,13 @@ impl Inbound {
         }
     }
 
+    /// Waits until the worker has handled all bytes that were handed on: the connection is over.
+    pub(super) fn finish(&mut self) {
+        if let Some(worker) = &mut self.worker {
+            worker.finish();
+        }
+    }
+
     /// Returns the progress of the transfer.
     pub(super) fn status(&self) -> TransferStatus {
         match &self.worker {

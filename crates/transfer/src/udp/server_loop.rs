@@ -76,6 +76,9 @@ impl<'a> Loop<'a> {
     }
 
     /// Runs until all loops are asked to end or, with `once`, until a connection is over.
+    ///
+    /// # Errors
+    /// The socket fails, or standard output takes no more files.
     pub(super) fn run(mut self) -> Result<LoopResult, RealTimeError> {
         let mut inbox = Inbox::default();
         let mut touched = Vec::new();
@@ -109,6 +112,12 @@ impl<'a> Loop<'a> {
                 }
             }
             let ended = self.transmit();
+            // Its sender has been told: without standard output there is nothing more to do.
+            if ended && let Some(why) = self.shared.store.output_failure() {
+                let failure = RealTimeError::Message(why.into());
+                self.end();
+                return Err(failure);
+            }
             if ended && self.shared.options.once {
                 return Ok(self.end());
             }
@@ -201,11 +210,20 @@ impl<'a> Loop<'a> {
                 && let Some(end) = connection.ended().cloned()
             {
                 // With `once`, a refused connection does not count as the first, nor does one whose
-                // transfer continues over another connection.
+                // transfer continues over another connection. A sender of which this end has refused
+                // every file does not come again.
+                if self.shared.options.once && matches!(end, End::There { code: 0, .. }) {
+                    // The sender has its answers, and the worker may not have come to the end yet.
+                    clients.finish(connection.local());
+                }
                 let status = clients.status(connection.local());
-                let good = clients.end(*told, connection, &end).is_empty();
-                let counts =
-                    !matches!(status, TransferStatus::TurnedAway | TransferStatus::Underway);
+                let good = clients.end(*told, connection, &end).is_empty()
+                    && status != TransferStatus::PartlyKept;
+                let counts = match status {
+                    TransferStatus::TurnedAway | TransferStatus::Halted => false,
+                    TransferStatus::Underway => has_given_up(&end),
+                    _ => true,
+                };
                 let stood = !server.is_half_open(slot) && counts;
                 self.good &= good || !stood;
                 let others = measuring.remove(&slot)
@@ -284,4 +302,9 @@ impl<'a> Loop<'a> {
             }
         }
     }
+}
+
+/// Returns whether the sender has closed the connection because none of its files can be kept or read.
+fn has_given_up(end: &End) -> bool {
+    matches!(end, End::There { code: 1, reason } if reason.is_empty())
 }

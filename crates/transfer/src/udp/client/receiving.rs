@@ -216,7 +216,7 @@ impl ReceiveWork<'_> {
     /// Returns whether a connection ended well.
     fn judge(&self, end: &End) -> Result<(), Failure> {
         let status = self.inbound.status();
-        if status == TransferStatus::Complete {
+        if matches!(status, TransferStatus::Complete | TransferStatus::PartlyKept) {
             return Ok(());
         }
         if let Some(text) = &self.refusal {

@@ -103,6 +103,11 @@ impl Intake {
             }
             Some(Problem::Entry(text) | Problem::Transfer(text)) => {
                 self.leave();
+                if self.store.output_failure().is_some() {
+                    self.status = TransferStatus::Unrepeatable;
+                } else if self.status == TransferStatus::Underway {
+                    self.status = TransferStatus::Halted;
+                }
                 tell(Told::Event(Event::Failed(text.clone())));
                 tell(Told::Note(Note::File { file: 0, kept: false, text }));
             }
@@ -146,13 +151,14 @@ impl Intake {
                     Record::Close { number, whole } => passing.on_close(number, whole),
                     Record::End => passing.on_end(),
                 }
-                true
+                !passing.has_failed
             }
         };
         if is_end {
             self.tell_news(tell);
             self.leave();
-            self.status = TransferStatus::Complete;
+            self.status =
+                if is_good { TransferStatus::Complete } else { TransferStatus::PartlyKept };
             if !is_good {
                 let text =
                     "some entries of a transfer are not kept; the others are in their places";

@@ -116,6 +116,11 @@ impl Store {
         Ok(Some(quota.used()))
     }
 
+    /// Returns why standard output takes no more files, once a write to it has failed.
+    pub(super) fn output_failure(&self) -> Option<&str> {
+        self.output.failure()
+    }
+
     /// Returns the name of a client's folder.
     fn client_folder(client: &str) -> Arc<str> {
         // A list of clients may contain the name `..`.

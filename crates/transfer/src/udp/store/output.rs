@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -20,6 +20,11 @@ const ANOTHER_SENDER: &str = "the receiver writes to standard output, which anot
     one has ended, or let the receiver keep files in a folder";
 const BROKEN_OFF: &str = "the receiver's standard output ends within a file of another transfer, which broke off: start \
     the receiver anew, or let it keep files in a folder";
+
+/// What a failed write is called in messages.
+pub(super) const NOT_WRITTEN: &str = "standard output cannot be written";
+const UNWRITABLE: &str =
+    "the receiver's standard output cannot be written any more: start the receiver anew";
 
 /// Progress of the transfer that writes to standard output.
 #[derive(Clone)]
@@ -42,11 +47,23 @@ pub(super) struct Output {
     /// Locked during a write, which lasts as long as the reader takes. It is separate from
     /// `position`, so that other connections are refused meanwhile without waiting.
     writing: Mutex<()>,
+    /// Why no byte can be written any more: its reader has closed it, or its disk is full.
+    failure: OnceLock<String>,
 }
 
 impl Output {
     pub(super) fn new(end: OwnedFd) -> Output {
-        Output { end, position: Mutex::default(), writing: Mutex::default() }
+        Output {
+            end,
+            position: Mutex::default(),
+            writing: Mutex::default(),
+            failure: OnceLock::new(),
+        }
+    }
+
+    /// Returns why no byte can be written any more, once a write has failed.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
     }
 
     fn position(&self) -> MutexGuard<'_, Option<Position>> {
@@ -58,12 +75,16 @@ impl Output {
     /// not ended.
     ///
     /// # Errors
-    /// Another transfer has standard output. The text is for the sender.
+    /// Another transfer has standard output, or it cannot be written any more. The text is for the
+    /// sender.
     pub(super) fn begin(
         &self,
         connection: u64,
         transfer: &Transfer,
     ) -> Result<Resume, &'static str> {
+        if self.failure.get().is_some() {
+            return Err(UNWRITABLE);
+        }
         let mut position = self.position();
         match &mut *position {
             Some(known) if known.id == transfer.id && known.is_resumable => {
@@ -173,7 +194,11 @@ impl Output {
             match write(&out, bytes.get(..PIECE).unwrap_or(bytes)) {
                 Ok(count) => return Ok(count),
                 Err(Errno::EINTR | Errno::EAGAIN) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    let error = io::Error::from(error);
+                    self.failure.get_or_init(|| format!("{NOT_WRITTEN}: {error}"));
+                    return Err(error);
+                }
             }
         }
     }

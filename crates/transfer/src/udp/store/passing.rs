@@ -6,6 +6,7 @@ use std::sync::Arc;
 use paceline_wire::records::{Content, Entry, FileHash, Transfer, Whole};
 
 use super::Store;
+use super::output::NOT_WRITTEN;
 use super::problem::{Problem, transfer_problem};
 use super::staging::{News, not_whole};
 use crate::udp::note::Resume;
@@ -21,6 +22,8 @@ pub(super) struct Passing {
     folders: Vec<u32>,
     /// Bytes of the current top-level entry so far.
     bytes: u64,
+    /// True once an entry is not kept.
+    pub(super) has_failed: bool,
     pub(super) news: Vec<News>,
 }
 
@@ -44,11 +47,19 @@ impl Passing {
     }
 
     fn new(store: &Arc<Store>, output: Option<u64>) -> Passing {
-        let (store, folders, news) = (Arc::clone(store), Vec::new(), Vec::new());
-        Passing { store, output, current: None, folders, bytes: 0, news }
+        Passing {
+            store: Arc::clone(store),
+            output,
+            current: None,
+            folders: Vec::new(),
+            bytes: 0,
+            has_failed: false,
+            news: Vec::new(),
+        }
     }
 
     fn fail(&mut self, entry: u32, text: &str) {
+        self.has_failed = true;
         self.news.push(News::Failed { entry, text: text.into(), before: false });
     }
 
@@ -96,7 +107,7 @@ impl Passing {
         let Some(hash) = &mut self.current else { return Ok(()) };
         if let Some(connection) = self.output {
             self.store.output.write(connection, bytes).map_err(|error| match error {
-                Some(error) => transfer_problem("standard output cannot be written")(error),
+                Some(error) => transfer_problem(NOT_WRITTEN)(error),
                 None => Problem::TakenOver,
             })?;
         }

@@ -92,7 +92,9 @@ impl Drop for Counted {
 /// A worker's handle. The worker handles pushed bytes in order. After this is dropped, it ends once
 /// it has handled all of them.
 pub(in crate::udp) struct Worker {
-    bytes: mpsc::Sender<Vec<u8>>,
+    /// `None` once [`Worker::finish`] was called.
+    bytes: Option<mpsc::Sender<Vec<u8>>>,
+    thread: Option<thread::JoinHandle<()>>,
     status: Arc<AtomicU8>,
 }
 
@@ -148,14 +150,25 @@ impl Worker {
             shown.store(intake.status() as u8, Ordering::Release);
         };
         let started = thread::Builder::new().name("paceline-disk".into()).spawn(run);
-        started.map_err(|error| format!("the receiver cannot start a thread: {error}"))?;
-        Ok(Worker { bytes, status })
+        let thread =
+            started.map_err(|error| format!("the receiver cannot start a thread: {error}"))?;
+        Ok(Worker { bytes: Some(bytes), thread: Some(thread), status })
     }
 
     /// Hands the next bytes of the stream to the worker.
     pub(in crate::udp) fn push(&self, bytes: Vec<u8>) {
         // The worker reads until this handle is dropped.
-        let _ = self.bytes.send(bytes);
+        if let Some(queue) = &self.bytes {
+            let _ = queue.send(bytes);
+        }
+    }
+
+    /// Waits until the worker has handled all pushed bytes. Nothing may be pushed afterwards.
+    pub(in crate::udp) fn finish(&mut self) {
+        self.bytes = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 
     /// Returns the progress of the transfer.

@@ -88,6 +88,7 @@ fn a_receiver_whose_standard_output_fails_tells_the_sender_and_ends() {
         let why = if is_full { "No space left" } else { "Broken pipe" };
         let told = format!("standard output cannot be written: {why}");
         assert!(seen.err.contains(&told), "{}", seen.err);
+        assert!(!seen.err.contains("send again"), "{}", seen.err);
         assert_eq!(wait(&mut receiver.child, 100), Some(1), "{more:?}");
     }
 }

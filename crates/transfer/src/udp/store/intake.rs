@@ -51,6 +51,8 @@ pub(super) struct Intake {
     unpacker: Unpacker,
     place: Place,
     status: TransferStatus,
+    /// True if the transfer can continue over another connection.
+    is_resumable: bool,
     /// The entry in the last progress report to the sender, and its time.
     progress: (u32, Instant),
     /// The transfer's share of the display's counters, while it is received.
@@ -66,6 +68,7 @@ impl Intake {
             unpacker: Unpacker::new(),
             place: Place::None,
             status: TransferStatus::None,
+            is_resumable: false,
             progress: (1, Instant::now()),
             counted: None,
         }
@@ -101,7 +104,11 @@ impl Intake {
                 self.leave();
                 tell(Told::TakenOver);
             }
-            Some(Problem::Entry(text) | Problem::Transfer(text)) => {
+            Some(problem) => {
+                let text = match &problem {
+                    Problem::Full(text) => self.with_remedy(text),
+                    _ => problem.text(),
+                };
                 self.leave();
                 if self.store.output_failure().is_some() {
                     self.status = TransferStatus::Unrepeatable;
@@ -175,6 +182,7 @@ impl Intake {
             Target::Output => transfer.resumable,
             _ => transfer.resumable || transfer.bytes.is_some(),
         };
+        self.is_resumable = transfer.resumable;
         self.status = match is_repeatable {
             true => TransferStatus::Underway,
             false => TransferStatus::Unrepeatable,
@@ -280,6 +288,21 @@ impl Intake {
         drop(staging);
         self.progress = (next, Instant::now());
         tell(Told::Note(Note::Progress { entry: next }));
+    }
+
+    /// Appends to the error of a full disk what its user can do.
+    fn with_remedy(&self, text: &str) -> String {
+        let remedy = match (&self.store.target, self.is_resumable) {
+            // The receiver ends.
+            (Target::Output, _) => return text.into(),
+            (_, true) => {
+                "Complete entries stay there: make room at the receiver, then send again to continue"
+            }
+            (_, false) => {
+                "Make room at the receiver, then send it again: this transfer cannot continue"
+            }
+        };
+        format!("{text}. {remedy}")
     }
 
     /// Leaves the transfer: its rest is refused.

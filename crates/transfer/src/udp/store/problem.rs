@@ -12,6 +12,8 @@ pub(super) enum Problem {
     /// The rest of the transfer is refused. Staged entries stay, so that it can continue once the
     /// cause is removed.
     Transfer(String),
+    /// As `Transfer`: the disk is full.
+    Full(String),
     /// A newer connection receives the transfer.
     TakenOver,
 }
@@ -20,7 +22,7 @@ impl Problem {
     /// Returns the text.
     pub(super) fn text(&self) -> String {
         match self {
-            Problem::Entry(text) | Problem::Transfer(text) => text.clone(),
+            Problem::Entry(text) | Problem::Transfer(text) | Problem::Full(text) => text.clone(),
             Problem::TakenOver => "a newer connection receives the transfer".into(),
         }
     }
@@ -45,27 +47,28 @@ fn concerns_all(error: &io::Error) -> bool {
     )
 }
 
-fn words(what: &str, error: &io::Error) -> String {
-    match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOSPC | Errno::EDQUOT) => format!(
-            "{what}: {error}. Complete entries stay there: make room at the receiver, then send again to continue"
-        ),
-        _ => format!("{what}: {error}"),
-    }
+fn is_full(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::ENOSPC | Errno::EDQUOT))
+}
+
+fn of_all(what: &str, error: &io::Error) -> Problem {
+    let text = format!("{what}: {error}");
+    if is_full(error) { Problem::Full(text) } else { Problem::Transfer(text) }
 }
 
 /// Returns a function that makes an error a problem of this entry, or of the transfer if it would
 /// fail every entry.
 pub(super) fn entry_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
     move |error| match concerns_all(&error) {
-        true => Problem::Transfer(words(what, &error)),
-        false => Problem::Entry(words(what, &error)),
+        true => of_all(what, &error),
+        false => Problem::Entry(format!("{what}: {error}")),
     }
 }
 
 /// Returns a function that makes an error a problem of the transfer.
 pub(super) fn transfer_problem(what: &str) -> impl Fn(io::Error) -> Problem + '_ {
-    move |error| Problem::Transfer(words(what, &error))
+    move |error| of_all(what, &error)
 }
 
 #[cfg(test)]
@@ -75,8 +78,9 @@ mod tests {
     #[test]
     fn a_full_disk_ends_the_transfer_and_a_long_name_only_its_entry() {
         let of = |errno: Errno| entry_problem("a file cannot be written")(errno.into());
-        let Problem::Transfer(text) = of(Errno::ENOSPC) else { panic!("it concerns all") };
-        assert!(text.contains("No space left") && text.contains("send again"), "{text}");
+        let Problem::Full(text) = of(Errno::ENOSPC) else { panic!("it concerns all") };
+        assert!(text.contains("No space left"), "{text}");
+        assert!(matches!(of(Errno::EIO), Problem::Transfer(_)));
         assert!(matches!(of(Errno::EFBIG), Problem::Entry(_)));
         assert!(matches!(of(Errno::ENAMETOOLONG), Problem::Entry(_)));
         assert!(matches!(transfer_problem("x")(Errno::EFBIG.into()), Problem::Transfer(_)));

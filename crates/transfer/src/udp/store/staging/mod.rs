@@ -150,6 +150,27 @@ fn empty(folder: &Folder) -> io::Result<()> {
     folder.names()?.iter().try_for_each(|name| folder.remove_all(name))
 }
 
+/// Creates the folder of a transfer's entries if it is missing, and opens it.
+fn make_tree(folder: &Folder) -> io::Result<Folder> {
+    match folder.make_folder(OsStr::new(TREE), 0o700) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => folder.folder(OsStr::new(TREE)),
+    }
+}
+
+/// Creates the journal and the folder of entries of a new transfer in its folder.
+fn begin_in(
+    folder: &Folder,
+    begin: &JournalRecord,
+) -> io::Result<(Journal, JournalContent, Folder)> {
+    empty(folder)?;
+    let mut journal = Journal::create(folder)?;
+    journal.append(begin)?;
+    journal.append(&JournalRecord::Boot { id: boot_id() })?;
+    let content = journal.read()?;
+    Ok((journal, content, make_tree(folder)?))
+}
+
 fn mtime_of(entry: &Entry<'_>) -> JournalMtime {
     entry.mtime.map(|mtime| (mtime.seconds, mtime.nanoseconds))
 }
@@ -192,22 +213,16 @@ impl Staging {
         let read = folder.file(OsStr::new(JOURNAL), true);
         let read = read.and_then(|file| JournalContent::read(&file).map(|content| (file, content)));
         let known = read.ok().filter(|(_, content)| content.begin() == Some(&begin));
-        let (journal, content) = match known {
-            Some((file, content)) => (Journal::go_on(file, content.length)?, content),
-            None => {
-                empty(&folder)?;
-                let mut journal = Journal::create(&folder)?;
-                journal.append(&begin)?;
-                journal.append(&JournalRecord::Boot { id: boot_id() })?;
-                let content = journal.read()?;
-                (journal, content)
+        let (journal, content, tree) = match known {
+            Some((file, content)) => {
+                (Journal::go_on(file, content.length)?, content, make_tree(&folder)?)
             }
+            None => begin_in(&folder, &begin).inspect_err(|_| {
+                // Such as on a full disk: nothing of it can be continued.
+                let _ = root.folder.remove_all(&name);
+                let _ = destination.folder.remove_folder(&root.name);
+            })?,
         };
-        match folder.make_folder(OsStr::new(TREE), 0o700) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        let tree = folder.folder(OsStr::new(TREE))?;
         let mut staging = Staging {
             root,
             name,

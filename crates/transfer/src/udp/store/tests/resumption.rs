@@ -146,6 +146,12 @@ fn a_full_disk_keeps_what_is_whole_and_goes_on_later() {
     let failures = first.failures();
     let said = failures.first().map(|failure| failure.1.to_string());
     let has_first = here.path("first").exists();
+    let staged = names(&here.path(ROOT));
+    let mut piped = Sent::new(9, vec![(file(1, "input"), bytes(70_000, 9))]);
+    piped.transfer.resumable = false;
+    let refused = piped.send(&here.store(), 3, usize::MAX);
+    let refused: Vec<String> = refused.failures().iter().map(|it| it.1.to_string()).collect();
+    let staged_then = names(&here.path(ROOT));
     let grown = mount("remount,size=2m,mode=755");
     let second = sent.send(&here.store(), 2, usize::MAX);
     let complete = second.status == Some(TransferStatus::Complete);
@@ -155,7 +161,15 @@ fn a_full_disk_keeps_what_is_whole_and_goes_on_later() {
     let unmounted = std::process::Command::new("umount").arg("-l").arg(&here.0).status();
     assert!(unmounted.expect("umount").success());
     assert!(said.as_ref().is_some_and(|said| said.contains("No space left")), "{said:?}");
+    assert!(said.as_ref().is_some_and(|said| said.contains("then send again to continue")));
     assert_eq!(failures, [(0, &*said.unwrap_or_default())]);
+    // A transfer that cannot continue is told so, and leaves no folder.
+    assert!(
+        matches!(&refused[..], [text] if text.contains("this transfer cannot continue")),
+        "{refused:?}"
+    );
+    assert!(!refused[0].contains("stay"), "{refused:?}");
+    assert_eq!(staged_then, staged);
     assert!(has_first && grown && complete, "{:?}", second.failures());
     assert_eq!(second.resume.expect("an answer").entry, 5);
     assert!(second.offset >= 64 << 10);

@@ -48,7 +48,7 @@ pub enum SendOutcome {
     All,
     /// The kernel has no room: try again once the socket is writable.
     Full,
-    /// The datagrams are too large for the path.
+    /// Datagrams are too large for the path. The others of the group are on their way.
     TooLarge,
     /// This machine has lost it, with this error number: no route, a firewall, an interface that is down.
     Lost(i32),

@@ -22,7 +22,7 @@ pub struct GapRequest {
     pub duration: Option<Span>,
     /// Seed of the first run; `None` for the scenario's or 1.
     pub seed: Option<u64>,
-    /// Number of simulated runs; `None` for the scenario's if that is above 1, else 10.
+    /// Number of simulated runs; `None` for the number in the scenario's file, or 10 if it has none.
     pub count: Option<u32>,
     /// Spread of the simulated runs' starts; `None` for the scenario's or 1 s.
     pub spread: Option<Spread>,
@@ -98,7 +98,7 @@ impl GapRequest {
         };
         for GapRun { scenario, .. } in &mut runs {
             let written = scenario.runs;
-            let usual = if written.count == 1 { GapRequest::RUNS } else { written.count };
+            let usual = if scenario.states_runs { written.count } else { GapRequest::RUNS };
             scenario.runs = Runs {
                 count: self.count.unwrap_or(usual),
                 spread: self.spread.unwrap_or(written.spread),
@@ -243,6 +243,17 @@ mod tests {
             (runs[0].scenario.runs.count, runs[0].scenario.duration),
             (3, Span::from_secs(2))
         );
+    }
+
+    #[test]
+    fn a_single_run_that_the_file_states_stays_single() {
+        for (line, count) in [("runs = 1\n", 1), ("", GapRequest::RUNS)] {
+            let request = of_file(&FILE.replace("runs = 3\n", line));
+            let count_of =
+                |request: &GapRequest| request.plan(&names()).expect("runs")[0].scenario.runs.count;
+            assert_eq!(count_of(&request), count, "{line}");
+            assert_eq!(count_of(&GapRequest { count: Some(7), ..request }), 7, "{line}");
+        }
     }
 
     #[test]

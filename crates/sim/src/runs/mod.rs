@@ -66,6 +66,7 @@ impl Run {
     pub fn scenario(&self, scenario: &Scenario) -> Scenario {
         let mut scenario = scenario.clone();
         scenario.runs = Runs::default();
+        scenario.states_runs = false;
         scenario.seed = self.seed;
         if self.start.is_zero() {
             return scenario;

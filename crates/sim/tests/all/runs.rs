@@ -149,6 +149,14 @@ fn files_say_how_many_runs_and_where_they_start() {
     assert_eq!(scenario.runs, Runs { count: 12, spread: Spread::Trace });
     let written = scenario::to_toml(&scenario, "", &mut |_| "lte-walking".into()).expect("written");
     assert_eq!(scenario::parse("s.toml", &written, None).expect("valid").runs, scenario.runs);
+    for (line, states_runs) in [("runs = 1\n", true), ("", false)] {
+        let text = text.replace("runs = 12\n", line);
+        let scenario = scenario::parse("s.toml", &text, None).expect("valid");
+        assert_eq!((scenario.runs.count, scenario.states_runs), (1, states_runs));
+        let again =
+            scenario::to_toml(&scenario, "", &mut |_| "lte-walking".into()).expect("written");
+        assert_eq!(again.contains("runs = 1\n"), states_runs, "{again}");
+    }
     for (line, told) in
         [("runs = 0", "runs = 10"), ("spread = \"far\"", "trace for starts anywhere")]
     {

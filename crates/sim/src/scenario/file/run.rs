@@ -26,8 +26,8 @@ keys! {
     /// the seed of all random numbers; equal seeds give equal digests
     seed: u64 => seed;
     /// number of runs of `paceline run` and `paceline gap`; their results are medians and ranges.
-    /// Run 1 is the scenario as written; every further run has its own seed, drawn from `seed`, and
-    /// its own start
+    /// Without this key `paceline gap` makes 10 runs. Run 1 is the scenario as written; every further
+    /// run has its own seed, drawn from `seed`, and its own start
     runs: u32, in within(1..=MAX_RUNS, "write runs = 10") => runs.count;
     /// range of the starts of the further runs: within this time, or with `"trace"` anywhere in the
     /// recording. A start of 300 ms means: all recordings on the path (traces, schedules with a
@@ -64,6 +64,7 @@ impl Reader<'_> {
         let stem = std::path::Path::new(self.file).file_stem().and_then(|stem| stem.to_str());
         let name = || stem.unwrap_or("scenario").to_string();
         scenario.name = file.name(self)?.unwrap_or_else(name);
+        scenario.states_runs = file.runs.is_some();
         self.within(&file.duration, limits::duration(scenario.duration))?;
         if file.warmup.is_some() && scenario.warmup >= scenario.duration {
             let message = "the warm-up leaves nothing to measure";
@@ -122,6 +123,10 @@ impl Reader<'_> {
 pub(super) fn written(scenario: &Scenario) -> Result<String, ScenarioError> {
     let mut table = FileScenario::written(scenario, &FileScenario::usual())?;
     table.put("name", &scenario.name)?;
+    let is_usual = scenario.runs.count == FileScenario::usual().runs.count;
+    if scenario.states_runs && is_usual {
+        table.put("runs", &scenario.runs.count)?;
+    }
     let Record::Series(bin) = scenario.record else {
         return Err(ScenarioError::new("the scenario records no time series")
             .help("files always do: set `record` to Record::Series"));

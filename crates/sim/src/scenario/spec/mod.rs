@@ -41,6 +41,9 @@ pub struct Scenario {
     /// Number and spread of the runs. [`run`](crate::run()) makes the first of them;
     /// [`Run`](crate::runs::Run) has the others.
     pub runs: Runs,
+    /// True if the scenario's file states the number of runs. Otherwise a command may make another
+    /// number of runs than `runs.count`, which is then 1.
+    pub states_runs: bool,
     /// Maximum packet size in bytes on the wire.
     pub mss: u32,
     /// Maximum processing time of a host per acknowledgement; each time is drawn at random. `None`
@@ -248,6 +251,7 @@ impl Scenario {
             warmup: Span::ZERO,
             seed: 1,
             runs: Runs::default(),
+            states_runs: false,
             mss: 1500,
             host_jitter: None,
             links: Vec::new(),

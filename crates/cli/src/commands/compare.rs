@@ -29,7 +29,7 @@ use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
-use crate::runs::RunsArgs;
+use crate::runs::{ONE_SCHEME, RunsArgs};
 use crate::series;
 use crate::sheet::Sheet;
 use pool::Pool;
@@ -39,6 +39,8 @@ use pool::Pool;
 /// Simulates each scheme alone on each link, several times with other seeds and starts, and prints medians with ranges of 90 %
 /// of the runs, and ratios between the first scheme and the others. A minute takes milliseconds. docs/metrics.md defines the figures.
 #[derive(Args)]
+#[command(mut_arg("runs", RunsArgs::stated("", "10")))]
+#[command(mut_arg("spread", RunsArgs::stated(ONE_SCHEME, "1s")))]
 #[command(after_help = "\
 Examples:
   paceline compare

@@ -26,7 +26,7 @@ use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
-use crate::runs::RunsArgs;
+use crate::runs::{ONE_SCHEME, RunsArgs};
 use crate::table::Grid;
 use crate::temporary::Folder;
 
@@ -34,6 +34,8 @@ use crate::temporary::Folder;
 ///
 /// Winstein's thesis, section 2.5. Power is throughput over the 95th percentile of the one-way delay.
 #[derive(Args)]
+#[command(mut_arg("runs", RunsArgs::stated("", "1")))]
+#[command(mut_arg("spread", RunsArgs::stated(ONE_SCHEME, "1s")))]
 #[command(after_help = "\
 Examples:
   paceline contest --entries 'cubic[beta=0.5..0.9/9],copa[delta=0.1..1.0],sprout,bbr'

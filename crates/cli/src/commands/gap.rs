@@ -22,20 +22,22 @@ use crate::linux_hosts;
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results::TableFiles;
-use crate::runs::RunsArgs;
+use crate::runs::{RunsArgs, SCENARIO};
 
 #[derive(Args)]
+#[command(mut_arg("runs", RunsArgs::stated("", "those of the scenario file, or 10")))]
+#[command(mut_arg("spread", RunsArgs::stated(SCENARIO, "that of the scenario file, or 1s")))]
 #[command(after_help = "\
-Each scheme runs over the same link in the simulator, ten times unless --runs says otherwise, and
-for the same time in the emulator with this machine's own TCP. The first simulated run begins where
-the real one does; the range is that of 90 % of the simulated runs. A line below the table names
-the real figures outside this range, widened by a point of utilization, 5 % of p95 and 10 % of the
-packets resent. This works for schemes that both
-have: cubic, bbr, reno, and those of `paceline kernel`. Hosts with the fq qdisc pace all of them:
---fq adds a row for each (cubic[pacing=linux]). With --udp, Paceline's own senders and
-receivers take the place of TCP, and every scheme works. With --linux, the real side is a Linux
-kernel in the simulator's time (docs/linux-guest.md), whose runs have the starts of the simulated
-ones; this needs no emulator, no root and less time.
+Each scheme runs over the same link in the simulator, ten times unless --runs or the scenario file
+says otherwise, and for the same time in the emulator with this machine's own TCP. The first
+simulated run begins where the real one does; the range is that of 90 % of the simulated runs. A
+line below the table names the real figures outside this range, widened by a point of utilization,
+5 % of p95 and 10 % of the packets resent. This works for schemes that both have: cubic, bbr,
+reno, and those of `paceline kernel`. Hosts with the fq qdisc pace all of them: --fq adds a row
+for each (cubic[pacing=linux]). With --udp, Paceline's own senders and receivers take the place of
+TCP, and every scheme works. With --linux, the real side is a Linux kernel in the simulator's time
+(docs/linux-guest.md), whose runs have the starts of the simulated ones; this needs no emulator,
+no root and less time.
 
 Examples:
   paceline gap --trace lte-driving --schemes cubic,bbr

@@ -23,6 +23,7 @@ const LARGEST_PACKET: u32 = 2296;
 const LONGEST: Span = Span::from_secs(36_000);
 
 #[derive(Args)]
+#[command(mut_arg("runs", RunsArgs::stated("", "1")))]
 #[command(after_help = "\
 A packet has --packet bytes from its IP header on; these bytes are what throughput counts. On air it \
 has 36 bytes more: MAC header 24, LLC and SNAP 8, FCS 4.

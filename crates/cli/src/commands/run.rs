@@ -31,7 +31,7 @@ use crate::names::{command_line, file_names};
 use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
-use crate::runs::RunsArgs;
+use crate::runs::{RunsArgs, SCENARIO};
 use crate::series;
 use crate::sheet::Sheet;
 use crate::table::{Grid, grid_of};
@@ -45,6 +45,8 @@ const LARGEST: u64 = 16 << 20;
 /// The file describes links, shared 802.11 channels and flows (docs/scenarios.md). Prints a table of the links and one of the flows.
 /// The digest at the end is equal wherever the scenario and the seed are. `paceline scenario list` lists examples.
 #[derive(Args)]
+#[command(mut_arg("runs", RunsArgs::stated("", "those of the scenario file, or 1")))]
+#[command(mut_arg("spread", RunsArgs::stated(SCENARIO, "that of the scenario file, or 1s")))]
 #[command(after_help = "\
 Examples:
   paceline run scenarios/fairness.toml

@@ -57,5 +57,5 @@ pub mod xcpw;
 pub use elsewhere::instead_of;
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{SCHEMES, Schemes};
-pub use scheme::{BulkSetting, Scheme};
+pub use scheme::{BulkPath, BulkSetting, Note, Scheme};
 pub use scheme_entry::{SchemeEntry, known_elsewhere};

@@ -1,6 +1,6 @@
 //! A scheme's entry in the table: its name, its parameters, and the function that makes its halves.
 
-use paceline_cc::{Halves, ParamInfo, Spec, SpecError};
+use paceline_cc::{Halves, ParamInfo, Span, Spec, SpecError};
 
 use crate::plot_style::PlotStyle;
 
@@ -12,6 +12,49 @@ pub struct BulkSetting {
     pub spec: &'static str,
     /// Reason: half a sentence for a note below a table.
     pub reason: &'static str,
+}
+
+/// Reason why a scheme leaves much of a link unused, and the paths on which it is the reason.
+#[derive(Copy, Clone, Debug)]
+pub struct Note {
+    /// The reason: half a sentence for a note beside a figure.
+    pub text: &'static str,
+    /// Returns true for paths on which this is the reason.
+    pub applies_to: fn(&BulkPath) -> bool,
+}
+
+impl Note {
+    /// Creates a note for all paths.
+    pub const fn new(text: &'static str) -> Note {
+        Note { text, applies_to: |_| true }
+    }
+
+    /// Creates a note for the paths for which `applies_to` returns true.
+    pub const fn on(applies_to: fn(&BulkPath) -> bool, text: &'static str) -> Note {
+        Note { text, applies_to }
+    }
+}
+
+/// A path over which flows of one scheme send bulk data.
+#[derive(Copy, Clone, Debug)]
+pub struct BulkPath {
+    /// Round-trip propagation delay.
+    pub rtt: Span,
+    /// Bandwidth-delay product of a flow's share of the link, in packets.
+    pub bdp_packets: f64,
+    /// Limit of the link's buffer, as a multiple of the link's bandwidth-delay product; infinite
+    /// without a limit.
+    pub buffer_bdp: f64,
+    /// Length of the run.
+    pub duration: Span,
+}
+
+impl BulkPath {
+    /// Returns true if a flow needs a window of 100 packets or more: adding a packet per RTT is slow
+    /// on such a path.
+    pub fn is_long_and_fast(&self) -> bool {
+        self.bdp_packets >= 100.0
+    }
 }
 
 /// An entry of the table.
@@ -31,8 +74,8 @@ pub struct Scheme {
     pub bulk: Option<BulkSetting>,
     /// Reason why one flow with default parameters leaves more than a fifth of some constant link
     /// of 6 to 96 Mbit/s unused within 30 s, at RTTs of 20 to 200 ms; `None` if it leaves less
-    /// unused on all of them. Half a sentence for a note beside such a figure.
-    pub note: Option<&'static str>,
+    /// unused on all of them.
+    pub note: Option<Note>,
     /// Makes it from a user's spec.
     pub build: fn(&Spec) -> Result<Halves, SpecError>,
 }

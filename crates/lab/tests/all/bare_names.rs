@@ -2,6 +2,7 @@
 //! [`WELL_USED`] of the link, or the registry has a note, which is printed beside the figure.
 
 use paceline_cc::{Rate, Span};
+use paceline_path::BufferSize;
 use paceline_requests::compare::{Comparison, WELL_USED};
 use paceline_schemes::SCHEMES;
 use paceline_sim::run;
@@ -36,7 +37,7 @@ fn bare_names_use_the_link_or_tell_why_not() {
         let found: Vec<_> =
             cells.par_iter().map(|&(mbps, rtt_ms)| used(scheme.name, mbps, rtt_ms)).collect();
         for (figure, note) in &found {
-            let expected = if *figure < WELL_USED { scheme.note } else { None };
+            let expected = scheme.note.filter(|_| *figure < WELL_USED).map(|note| note.text);
             assert_eq!(note.as_deref(), expected, "{} at {figure}", scheme.name);
         }
         let lowest = found.iter().map(|(figure, _)| *figure).fold(1.0, f64::min);
@@ -81,4 +82,30 @@ fn parameters_and_queues_have_no_note() {
         let (figure, note) = used(scheme, 24.0, 100);
         assert!(figure < WELL_USED && note.is_none(), "{scheme}: {figure}");
     }
+}
+
+/// A note whose reason is the length of the path does not stand beside figures with another reason.
+#[test]
+fn notes_about_long_paths_are_for_long_paths() {
+    let link = |mbps: f64| Capacity::Constant(Rate::from_mbps(mbps));
+    let has_note = |scheme: &str, mbps: f64, rtt_ms: u64, buffer: &str, seconds: u64| {
+        let comparison = Comparison {
+            rtt: Span::from_millis(rtt_ms),
+            buffer: BufferSize::parse(buffer).expect(buffer),
+            duration: Span::from_secs(seconds),
+            ..Comparison::new("link", link(mbps), check_scheme(scheme).expect(scheme))
+        };
+        let row = comparison.row(&run(&comparison.scenario()).expect("runs"));
+        assert!(row.utilization < WELL_USED, "{scheme} at {mbps}: {}", row.utilization);
+        row.note.is_some()
+    };
+    assert!(has_note("cubic", 100.0, 200, "250", 30));
+    for (mbps, buffer, seconds) in
+        [(10.0, "250", 1), (100.0, "250", 2), (2.0, "2", 30), (100.0, "5", 30)]
+    {
+        let noted = has_note("cubic", mbps, 200, buffer, seconds);
+        assert!(!noted, "{mbps} Mbit/s, {buffer}, {seconds} s");
+    }
+    assert!(has_note("copa", 24.0, 100, "250", 1));
+    assert!(!has_note("copa", 24.0, 10, "1", 1));
 }

@@ -489,6 +489,6 @@ columns! {
             compare of => of.outcome.digest.clone();
         #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<String> = "text", "How `compare --schemes all` has set the scheme's parameters, or why a scheme without \
-            parameters uses less than .8 of the link", compare of => of.note.clone();
+            parameters uses less than .8 of the link, if the path explains it", compare of => of.note.clone();
     }
 }

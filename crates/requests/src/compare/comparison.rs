@@ -1,11 +1,11 @@
 //! One scheme on one link: the scenario, and the row of a run.
 
-use paceline_cc::{Span, Time};
+use paceline_cc::{Rate, Span, Time};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_trace::Delays;
 use thiserror::Error;
 
-use paceline_schemes::SCHEMES;
+use paceline_schemes::{BulkPath, SCHEMES};
 use paceline_sim::metrics::{mbps, power};
 use paceline_sim::runs::{Run, Runs};
 use paceline_sim::scenario::{
@@ -113,18 +113,38 @@ impl Comparison {
         }
     }
 
-    /// Returns the registry's note about a bare scheme that uses this share of the link. `None` if
-    /// it uses at least [`WELL_USED`], for schemes with parameters or a queue, because the user chose
-    /// these, and for workloads that need not fill the link.
-    fn note(&self, utilization: f64) -> Option<&'static str> {
+    /// Returns the registry's note about a bare scheme on this link, which it used to the share of the
+    /// outcome. `None` if it used at least [`WELL_USED`], if the note is about other paths, for schemes
+    /// with parameters or a queue, because the user chose these, and for workloads that need not fill
+    /// the link.
+    fn note(&self, link: &LinkOutcome) -> Option<&'static str> {
         let SchemeChoice::Named(spec) = &self.scheme else { return None };
         if self.workload != Workload::Bulk {
             return None;
         }
-        if utilization >= WELL_USED || !spec.sender.args.is_empty() || spec.queue.is_some() {
+        if link.utilization >= WELL_USED || !spec.sender.args.is_empty() || spec.queue.is_some() {
             return None;
         }
-        SCHEMES.iter().find(|scheme| scheme.name == spec.sender.name)?.note
+        let note = SCHEMES.iter().find(|scheme| scheme.name == spec.sender.name)?.note?;
+        (note.applies_to)(&self.path(link.capacity_mbps)).then_some(note.text)
+    }
+
+    /// Returns the path over a link of this mean rate.
+    fn path(&self, mbps: f64) -> BulkPath {
+        let rate = Rate::from_mbps(mbps);
+        let mss = f64::from(self.scenario().mss);
+        let bdp = (rate.bytes_in(self.rtt) as f64).max(1.0);
+        let limit = self.buffer.resolve(rate, self.rtt);
+        let by_packets = limit.packets.map(|packets| packets as f64 * mss);
+        let by_bytes = limit.bytes.map(|bytes| bytes as f64);
+        let by_sojourn = limit.sojourn.map(|sojourn| rate.bytes_in(sojourn) as f64);
+        let limits = [by_packets, by_bytes, by_sojourn].into_iter().flatten();
+        BulkPath {
+            rtt: self.rtt,
+            bdp_packets: bdp / mss / f64::from(self.flows.max(1)),
+            buffer_bdp: limits.fold(f64::INFINITY, f64::min) / bdp,
+            duration: self.duration,
+        }
     }
 
     /// Returns the scenario of the first run.
@@ -192,7 +212,7 @@ impl Comparison {
             run,
             outcome,
             link,
-            note: self.note(link.utilization).map(str::to_string),
+            note: self.note(link).map(str::to_string),
         })
     }
 

@@ -78,7 +78,7 @@ use paceline_cc::{Congestion, Controller, Feedback, Halves, Params, Plan, Span, 
 
 use crate::parts::{INITIAL_WINDOW, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 use base::Window;
 use condition::{Condition, Verdict, millis};
 pub use limit::Limit;
@@ -154,10 +154,10 @@ pub const SCHEME: Scheme = Scheme {
     params: C2tcpParams::infos,
     plot_style: PlotStyle::new(Hue::Blue, Dash::Dashed, Shape::Down),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "it falls to one packet when RTTs stay above twice the smallest one, and needs \
          seconds to fill a long path again",
-    ),
+    )),
     build: |spec| {
         let params: C2tcpParams = spec.params()?;
         Ok(Halves::sender(move |setup| C2tcpSender::new(&params, setup.mss)))

@@ -76,7 +76,7 @@ use paceline_cc::{
 
 use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 use losses::RecentLosses;
 use mode::Delta;
 use rtt::Rtts;
@@ -166,6 +166,9 @@ paceline_cc::params! {
     }
 }
 
+/// Shortest round-trip delay over which Copa takes half a minute to find the rate.
+const LONG_RTT: Span = Span::from_millis(80);
+
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "copa",
@@ -174,7 +177,10 @@ pub const SCHEME: Scheme = Scheme {
     params: CopaParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Solid, Shape::Down),
     bulk: None,
-    note: Some("over a long path it takes half a minute to find the rate"),
+    note: Some(Note::on(
+        |path| path.rtt >= LONG_RTT,
+        "over a long path it takes half a minute to find the rate",
+    )),
     build: |spec| {
         let params: CopaParams = spec.params()?;
         let ack = AckPolicy::EACH;

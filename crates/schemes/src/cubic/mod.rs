@@ -49,7 +49,7 @@ use paceline_cc::{
 
 use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{BulkPath, Note, Scheme};
 
 paceline_cc::params! {
     /// Parameters of Cubic.
@@ -94,6 +94,17 @@ paceline_cc::params! {
     }
 }
 
+/// Shortest run in which the time to fill a path after an early end of slow start shows.
+const LATE_FILLING: Span = Span::from_secs(10);
+/// Smallest buffer, as a multiple of the bandwidth-delay product, with which Cubic fills a path: with
+/// a smaller one its losses alone leave a part of the link unused.
+const LEAST_BUFFER: f64 = 0.1;
+
+/// Returns true for paths that Cubic leaves unused in part because its slow start ends early.
+fn ends_slow_start_early(path: &BulkPath) -> bool {
+    path.is_long_and_fast() && path.buffer_bdp >= LEAST_BUFFER && path.duration >= LATE_FILLING
+}
+
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
     name: "cubic",
@@ -102,10 +113,11 @@ pub const SCHEME: Scheme = Scheme {
     params: CubicParams::infos,
     plot_style: PlotStyle::new(Hue::Blue, Dash::Solid, Shape::Square),
     bulk: None,
-    note: Some(
+    note: Some(Note::on(
+        ends_slow_start_early,
         "over a long, fast path its slow start ends early, and filling the rest takes tens of \
          seconds",
-    ),
+    )),
     build: |spec| {
         let params: CubicParams = spec.params()?;
         Ok(Halves::sender(move |setup| CubicSender::new(&params, setup.mss)))

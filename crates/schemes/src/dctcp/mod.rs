@@ -51,7 +51,7 @@ use paceline_cc::{
 
 use crate::parts::{INITIAL_WINDOW, MarkEcho, MarkShare, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::{BulkSetting, Scheme};
+use crate::scheme::{BulkSetting, Note, Scheme};
 
 paceline_cc::choices! {
     /// When the window is reduced by the share of marks.
@@ -103,10 +103,10 @@ pub const SCHEME: Scheme = Scheme {
         spec: "dctcp+step",
         reason: "it needs a queue that marks; this one marks above 20 packets",
     }),
-    note: Some(
+    note: Some(Note::new(
         "it is made for a queue that marks, as in dctcp+step; without marks it is Reno, \
          which adds a packet per RTT",
-    ),
+    )),
     build: |spec| {
         let params: DctcpParams = spec.params()?;
         Ok(Halves {

@@ -80,7 +80,7 @@ use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 pub use sender::GccSender;
 
 paceline_cc::choices! {
@@ -218,11 +218,11 @@ pub const SCHEME: Scheme = Scheme {
     params: GccParams::infos,
     plot_style: PlotStyle::new(Hue::Slate, Dash::Dotted, Shape::Down),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "it is made for video: it begins at 300 kbit/s, probes up to 5 Mbit/s (max_probe), grows \
          by 8 % a second beyond, has a largest rate of 30 Mbit/s (max_rate), and takes the bursts of \
          cellular links for queues",
-    ),
+    )),
     build: |spec| {
         let params: GccParams = spec.params()?;
         let max_holds = params.max_rate >= params.min_rate;

@@ -37,7 +37,7 @@ use paceline_cc::{Congestion, Controller, Feedback, Halves, Params, Plan, Signal
 
 use crate::parts::{RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 use delays::{Delays, one_way};
 
 paceline_cc::params! {
@@ -78,10 +78,10 @@ pub const SCHEME: Scheme = Scheme {
     params: LedbatParams::infos,
     plot_style: PlotStyle::new(Hue::Ochre, Dash::Dashed, Shape::Cross),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "where the buffer holds less than its target of 100 ms it lives by losses, and \
          adds at most a packet per RTT",
-    ),
+    )),
     build: |spec| {
         let params: LedbatParams = spec.params()?;
         Ok(Halves::sender(move |setup| LedbatSender::new(&params, setup.mss)))

@@ -62,7 +62,7 @@ use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 pub use sender::NadaSender;
 
 /// The rates that the reference rate may be limited to.
@@ -144,7 +144,9 @@ pub const SCHEME: Scheme = Scheme {
     params: NadaParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::Dotted, Shape::Plus),
     bulk: None,
-    note: Some("it is made for video: its largest rate is 1.5 Mbit/s unless rmax sets another"),
+    note: Some(Note::new(
+        "it is made for video: its largest rate is 1.5 Mbit/s unless rmax sets another",
+    )),
     build: |spec| {
         let params: NadaParams = spec.params()?;
         spec.require(params.rmax >= params.rmin, "rmax", "expected rmin to 100Gbps")?;

@@ -43,7 +43,7 @@ use paceline_cc::{
 
 use crate::parts::{INITIAL_WINDOW, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{BulkPath, Note, Scheme};
 
 paceline_cc::choices! {
     /// How the acknowledgement that ends a recovery counts.
@@ -102,10 +102,11 @@ pub const SCHEME: Scheme = Scheme {
     params: NewRenoParams::infos,
     plot_style: PlotStyle::new(Hue::Slate, Dash::Solid, Shape::Cross),
     bulk: None,
-    note: Some(
+    note: Some(Note::on(
+        BulkPath::is_long_and_fast,
         "it adds a packet per RTT, so that a long, fast path takes it minutes to fill \
          after a loss",
-    ),
+    )),
     build: |spec| {
         let params: NewRenoParams = spec.params()?;
         Ok(Halves::sender(move |setup| NewRenoSender::new(&params, setup.mss)))

@@ -38,7 +38,7 @@ use paceline_cc::{
 
 use crate::parts::{INITIAL_WINDOW, MarkEcho, MarkShare, RenoWindow, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::{BulkSetting, Scheme};
+use crate::scheme::{BulkSetting, Note, Scheme};
 
 paceline_cc::params! {
     /// Parameters of TCP Prague.
@@ -72,10 +72,10 @@ pub const SCHEME: Scheme = Scheme {
         spec: "prague+step",
         reason: "it needs a queue that marks; this one marks above 20 packets",
     }),
-    note: Some(
+    note: Some(Note::new(
         "it is made for a queue that marks, as in prague+step; without marks it is Reno, \
          which adds a packet per RTT",
-    ),
+    )),
     build: |spec| {
         let params: PragueParams = spec.params()?;
         Ok(Halves {

@@ -65,7 +65,7 @@ use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 pub use sender::ScreamSender;
 
 paceline_cc::choices! {
@@ -182,10 +182,10 @@ pub const SCHEME: Scheme = Scheme {
     params: ScreamParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::LongDashed, Shape::Down),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "it is made for video: its encoder's rate is the window per RTT divided by 1.2, and has a \
          largest value of 30 Mbit/s (max_rate)",
-    ),
+    )),
     build: |spec| {
         let params: ScreamParams = spec.params()?;
         spec.require(

@@ -89,7 +89,7 @@ use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 
 /// Bytes of a packet on the wire that are not payload.
 pub(crate) const HEADERS: u32 = 60;
@@ -234,10 +234,10 @@ pub const SCHEME: Scheme = Scheme {
     params: SproutParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Solid, Shape::Plus),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
          fills no path of more than 40 ms, nor links far above 12 Mbit/s",
-    ),
+    )),
     build: |spec| {
         let params: SproutParams = spec.params()?;
         Ok(params.halves(|params| Inference::new(params, params.shared_tables())))

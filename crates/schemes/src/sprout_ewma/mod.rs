@@ -30,7 +30,7 @@ use paceline_cc::params::above;
 use paceline_cc::{FORECAST_TICKS, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 use crate::sprout::{Counts, Drain, FeedbackTiming, HEARTBEATS, Model, PAYLOADS, SproutParams};
 
 paceline_cc::params! {
@@ -73,10 +73,10 @@ pub const SCHEME: Scheme = Scheme {
     params: SproutEwmaParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Dashed, Shape::Circle),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
          fills no path of about 100 ms or more",
-    ),
+    )),
     build: |spec| {
         let SproutEwmaParams {
             gain,

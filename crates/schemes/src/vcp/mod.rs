@@ -77,7 +77,7 @@ use paceline_cc::{AckPolicy, Halves, Header, Params, Span};
 
 use crate::parts::{NewestHeader, ROUTER_TIMES, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 
 /// The receiver's half of VCP: returns the load shown to the newest packet.
 pub type VcpReceiver = NewestHeader;
@@ -172,10 +172,10 @@ pub const SCHEME: Scheme = Scheme {
     params: VcpParams::infos,
     plot_style: PlotStyle::new(Hue::Pink, Dash::Dotted, Shape::Diamond),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "it begins with one packet and grows by 6 % per 200 ms, so that filling a link \
          takes it a minute or more",
-    ),
+    )),
     build: |spec| {
         let params: VcpParams = spec.params()?;
         let of_router = params.clone();

@@ -55,7 +55,7 @@ use paceline_cc::{
 
 use crate::parts::RenoWindow;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{BulkPath, Note, Scheme};
 
 /// Entry in the table of schemes.
 pub const SCHEME: Scheme = Scheme {
@@ -65,10 +65,11 @@ pub const SCHEME: Scheme = Scheme {
     params: VegasParams::infos,
     plot_style: PlotStyle::new(Hue::Ochre, Dash::Solid, Shape::Up),
     bulk: None,
-    note: Some(
+    note: Some(Note::on(
+        BulkPath::is_long_and_fast,
         "it adds a packet per RTT, so that a long, fast path takes it minutes to fill \
          after its slow start",
-    ),
+    )),
     build: |spec| {
         let params: VegasParams = spec.params()?;
         params.check(spec)?;

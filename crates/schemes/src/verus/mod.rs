@@ -61,7 +61,7 @@ use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Span};
 
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 
 paceline_cc::params! {
     /// Parameters of Verus.
@@ -97,10 +97,10 @@ pub const SCHEME: Scheme = Scheme {
     params: VerusParams::infos,
     plot_style: PlotStyle::new(Hue::Teal, Dash::Solid, Shape::Star),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "its curve of delays over windows leads it to stay below what a long or fast path \
          holds",
-    ),
+    )),
     build: |spec| {
         let params: VerusParams = spec.params()?;
         let holds_epoch = params.refit >= params.epoch;

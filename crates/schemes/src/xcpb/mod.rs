@@ -51,7 +51,7 @@ use paceline_cc::params::above;
 
 use crate::parts::{INITIAL_WINDOW, WINDOWS};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{Note, Scheme};
 use crate::xcp::{XcpRouter, XcpSender, halves};
 
 /// The router's half of XCP-b.
@@ -146,10 +146,10 @@ pub const SCHEME: Scheme = Scheme {
     params: XcpbParams::infos,
     plot_style: PlotStyle::new(Hue::Violet, Dash::Dotted, Shape::Up),
     bulk: None,
-    note: Some(
+    note: Some(Note::new(
         "while its queue is empty it hands out 64 kB for each RTT at most, so that a \
          long, fast path fills slowly",
-    ),
+    )),
     build: |spec| {
         let params: XcpbParams = spec.params()?;
         let (initial, pacing, gamma) = (params.initial_window, params.pacing, params.gamma);

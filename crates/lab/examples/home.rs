@@ -167,27 +167,30 @@ const DUAL: usize = 8;
 
 static EXPECTATIONS: [Expectation; 9] = [
     (
-        "With Cubic over one queue the call's way down waits more than 100 ms (95th percentile)",
+        "Beside a call: with Cubic over one queue the call's packets down wait more than 100 \
+         ms (95th percentile)",
         |table| table[1][CUBIC].call_waits[0] > 100.0,
     ),
-    ("With FQ-CoDel it waits less than 50 ms", |table| table[1][FQ].call_waits[0] < 50.0),
-    ("CoDel is between these two", |table| {
+    ("Beside a call: with FQ-CoDel they wait less than 50 ms", |table| {
+        table[1][FQ].call_waits[0] < 50.0
+    }),
+    ("Beside a call: with CoDel they wait a time between these two", |table| {
         let waits = |row: usize| table[1][row].call_waits[0];
         (waits(FQ)..waits(CUBIC)).contains(&waits(CODEL))
     }),
     (
-        "The call's way up waits less than 50 ms with every scheme and queue, since the phone's queue \
-         has nothing else in it",
+        "Beside a call: the call's packets up wait less than 50 ms with every scheme and \
+         queue, since the phone's queue has no other packets",
         |table| table[1].iter().all(|row| row.call_waits[1] < 50.0),
     ),
     (
-        "With Cubic over one queue the backup gets more than the download, since the access point \
-         has no more turns than the desktop",
+        "Without a call: with Cubic over one queue the backup gets more than the download, \
+         since the access point has no more turns than the desktop",
         |table| table[0][CUBIC].backup > table[0][CUBIC].download,
     ),
     (
-        "With the slow tablet the transfers' total falls by more than a quarter, with every scheme \
-         and queue",
+        "Beside a call and the slow tablet: the transfers' total is less than three quarters \
+         of the total beside a call alone, with every scheme and queue",
         |table| {
             let total = |row: &Figures| row.download + row.backup;
             table[1]
@@ -197,19 +200,21 @@ static EXPECTATIONS: [Expectation; 9] = [
         },
     ),
     (
-        "With C2TCP, Copa and ABC the call's way down waits less than half as long as with Cubic over \
-         one queue",
+        "Beside a call: with C2TCP, Copa and ABC the call's packets down wait less than half \
+         as long as with Cubic over one queue",
         |table| {
             let waits = |row: usize| table[1][row].call_waits[0];
             [C2TCP, COPA, ABC].into_iter().all(|row| waits(row) < 0.5 * waits(CUBIC))
         },
     ),
-    ("ABC carries at least 90 % of what Cubic does over one queue, in every situation", |table| {
-        table.iter().all(|rows| rows[ABC].total() > 0.9 * rows[CUBIC].total())
-    }),
     (
-        "Beside Cubic's tablet at the access point, ABC's download gets more with two queues than with \
-         one",
+        "In each of the three situations: ABC carries at least 90 % of the rate of Cubic over \
+         one queue",
+        |table| table.iter().all(|rows| rows[ABC].total() > 0.9 * rows[CUBIC].total()),
+    ),
+    (
+        "Beside a call and the slow tablet, whose packets also wait at the access point, \
+         under Cubic: ABC's download gets more with two queues than with one",
         |table| table[2][DUAL].download > table[2][MIXED].download,
     ),
 ];
@@ -241,7 +246,8 @@ fn text(table: &Table) -> Result<String, std::fmt::Error> {
             text.push('\n');
         }
     }
-    text += "\n## What was expected, and what came\n\nWritten down before the first run.\n\n";
+    text += "\n## What was expected, and what came\n\nWritten down before the first run; the \
+             words before each colon were added later.\n\n";
     for (what, holds) in &EXPECTATIONS {
         let came = if holds(table) { "It is so" } else { "**It is not so**" };
         writeln!(text, "- {what}. {came}.")?;

@@ -49,8 +49,13 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
         rows.push((at, rate));
     }
     let [.., (before, _), (last, _)] = rows[..] else {
-        let message = format!("{} rows of rates, too few to tell how long one holds", rows.len());
-        return Err(TraceError::new(name, message, "write at least two rows time_ms,mbps"));
+        let count = match rows.len() {
+            1 => "1 row".to_string(),
+            count => format!("{count} rows"),
+        };
+        let message = format!("{count} of rates: two or more show how long a rate holds");
+        let remedy = "add rows; the last rate holds as long as the one before it";
+        return Err(TraceError::new(name, message, remedy));
     };
     let mut series = Vec::with_capacity(rows.len() + 1);
     if let Some(&(first, _)) = rows.first()
@@ -146,7 +151,10 @@ mod tests {
     fn errors_name_the_row() {
         let error = |text: &str| parse("a.csv", text.as_bytes()).expect_err("invalid").to_string();
         assert!(error("").starts_with("a.csv: 0 rows"));
-        assert!(error("0,1").starts_with("a.csv: 1 rows"));
+        assert!(error("0,1").starts_with("a.csv: 1 row of rates"));
+        assert!(error("time,kbps\n0,1").starts_with("a.csv: 1 row of rates"));
+        // A wrong header is reported even if there are too few rows.
+        assert!(error("when,kbps\n0,1").starts_with("a.csv:1: header \"when,kbps\""));
         assert!(error("0,1\n1;2\n").starts_with("a.csv:2: expected two numbers, found \"1;2\""));
         assert!(error("0,1\n0,2\n").starts_with("a.csv:2: 0s comes after 0s"));
         assert!(error("0,1\n9,-2\n").starts_with("a.csv:2: a rate of -2 Mbit/s"));

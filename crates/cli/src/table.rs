@@ -9,8 +9,14 @@ pub(crate) struct Grid {
     numbers: usize,
 }
 
-/// Width of tables of words in columns, unless the environment variable `COLUMNS` sets another.
+/// Width of tables in columns, unless the environment variable `COLUMNS` sets another.
 const WIDTH: u16 = 100;
+
+/// Returns the largest width of a table in columns of the terminal.
+pub(crate) fn width() -> u16 {
+    let set = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok());
+    set.unwrap_or(WIDTH)
+}
 
 impl Grid {
     /// Returns a table of numbers: all columns but the first are aligned to the right.
@@ -33,9 +39,8 @@ impl Grid {
         let rule = LineStyle::none().fill('─').junction('─');
         table.load_style(TableStyle::new().header_separator(rule));
         if numbers == usize::MAX {
-            let width = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok());
             table.set_content_arrangement(ContentArrangement::Dynamic);
-            table.set_width(width.unwrap_or(WIDTH));
+            table.set_width(width());
         }
         let mut grid = Grid { table, numbers };
         let cells = grid.cells(headings.iter().map(|heading| heading.to_string()).collect());

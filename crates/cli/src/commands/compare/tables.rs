@@ -1,14 +1,14 @@
 //! Text output of `compare`: a table for each trace, and comparisons of the schemes.
 
 use owo_colors::OwoColorize;
-use paceline_requests::columns::{TextTable, cells};
+use paceline_requests::columns::{ShownCell, TextTable, cells, headings};
 use paceline_requests::compare::CompareRow;
 use paceline_requests::numbers::{figure, range, range_as};
 use paceline_requests::summary::{RatioRow, SummaryRow, ratios, summary};
 use paceline_sim::metrics::Distribution;
 
 use super::traces;
-use crate::table::{counted, grid_of};
+use crate::table::{counted, grid_of, width};
 
 /// Returns a table for each trace, in a sweep with all RTTs and buffers, followed by its paired ratios and notes.
 pub(super) fn tables(rows: &[CompareRow]) -> String {
@@ -19,7 +19,7 @@ pub(super) fn tables(rows: &[CompareRow]) -> String {
         let runs = of_trace.iter().map(|row| row.run).max().unwrap_or(1);
         text += &match runs {
             1 => single_runs(&of_trace),
-            _ => several_runs(&of_trace),
+            _ => several_runs(&of_trace, usize::from(width())),
         };
         text.push('\n');
     }
@@ -80,24 +80,36 @@ fn single_runs(of_trace: &[CompareRow]) -> String {
     heading(of_trace) + &grid_of(&names.headings(), &cells, of_trace, named)
 }
 
-/// Width of a terminal in columns.
-const WIDTH: usize = 100;
-
 /// Returns the table for several runs: medians, and ranges of 90 % of the runs. Drops optional
-/// columns, the last first, while the table is wider than a terminal.
-fn several_runs(of_trace: &[CompareRow]) -> String {
+/// columns, the last first, while the table is wider than `most` columns of the terminal, and names
+/// them in a line below the table.
+fn several_runs(of_trace: &[CompareRow], most: usize) -> String {
     let rows = summary(of_trace);
     let names = Names::of(of_trace);
     let mut cells = cells(TextTable::CompareRuns, &rows);
+    let mut dropped: Vec<ShownCell> = Vec::new();
     let grid = loop {
         let named = |row: &SummaryRow| names.cells(&row.rtt, &row.buffer, &row.scheme);
         let text = grid_of(&names.headings(), &cells, &rows, named);
-        let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if width <= WIDTH || cells.pop_if(|last| last.is_optional()).is_none() {
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        if widest <= most {
             break text;
         }
+        match cells.pop_if(|last| last.is_optional()) {
+            Some(cell) => dropped.insert(0, cell),
+            None => break text,
+        }
     };
-    heading(of_trace) + &grid + &sentences(of_trace)
+    heading(of_trace) + &grid + &not_shown(&dropped) + &sentences(of_trace)
+}
+
+/// Returns a line that names the columns for which a table has no room; nothing without any.
+fn not_shown(dropped: &[ShownCell]) -> String {
+    if dropped.is_empty() {
+        return String::new();
+    }
+    let names = headings(dropped).join(", ");
+    format!("not shown: {names} (COLUMNS=160 for wider tables, or --json)\n")
 }
 
 /// With more ratios than this, only the JSON has them.
@@ -153,4 +165,31 @@ fn notes(rows: &[CompareRow]) -> String {
         }
     }
     lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_cc::SchemeSpec;
+    use paceline_requests::compare::Comparison;
+    use paceline_requests::written;
+
+    use super::*;
+
+    #[test]
+    fn columns_without_room_are_named() {
+        let (name, capacity) = written::capacity("12Mbps").expect("a rate");
+        let cubic = SchemeSpec::parse("cubic").expect("a scheme");
+        let comparison = Comparison::new(&name, capacity, cubic);
+        let outcome = comparison.run().expect("runs");
+        let row = |number| comparison.row_of(comparison.run_number(number).0, &outcome);
+        let rows = [row(1), row(2)];
+        let wide = several_runs(&rows, 200);
+        assert!(wide.contains(" drops   marks\n") && !wide.contains("not shown"), "{wide}");
+        let last = "marks".len();
+        let full = wide.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let narrow = several_runs(&rows, full - last);
+        assert!(narrow.contains("\nnot shown: marks (COLUMNS=160"), "{narrow}");
+        let least = several_runs(&rows, 1);
+        assert!(least.contains("\nnot shown: ") && least.contains("drops, marks (COL"), "{least}");
+    }
 }

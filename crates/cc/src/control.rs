@@ -119,13 +119,14 @@ impl Plan {
     pub fn empty_packet(self, wanted: bool) -> Plan {
         Plan { sends_empty_packet: wanted, ..self }
     }
-    /// The same with packets of `bytes` bytes without data while the application has nothing to send: see
-    /// [`Plan::padding`].
+    /// Returns this plan with padding packets of `bytes` bytes while the application has nothing to
+    /// send: see [`Plan::padding`].
     #[inline]
     pub fn padded(self, bytes: u32) -> Plan {
         Plan { padding: bytes, ..self }
     }
-    /// The same, asked for again after each packet if `changes`: see [`Plan::changes_on_send`].
+    /// Returns this plan; if `changes`, the driver calls `plan` again after each packet: see
+    /// [`Plan::changes_on_send`].
     #[inline]
     pub fn changing_on_send(self, changes: bool) -> Plan {
         Plan { changes_on_send: changes, ..self }

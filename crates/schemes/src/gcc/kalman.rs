@@ -111,8 +111,8 @@ mod tests {
         assert!(kalman.noise < 1.2, "{}", kalman.noise);
     }
 
-    /// What an outage holds up must not make the filter deaf: the noise stays, and the slope returns
-    /// faster than it does under normal use.
+    /// Delays after an outage must not raise the noise estimate: it stays under over-use, and the slope
+    /// returns faster than it does under normal use.
     #[test]
     fn over_use_teaches_no_noise_and_the_way_back_is_short() {
         let back = |usage: Usage| {

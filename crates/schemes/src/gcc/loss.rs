@@ -4,8 +4,8 @@ use paceline_cc::{Fate, Rate, Span, Time};
 
 /// The least time between changes, beside the RTT.
 const LEAST_TIME: Span = Span::from_millis(100);
-/// The share of losses is taken over at least so many packets. When fewer have come, none of them
-/// lost, and the last share was small, that one stands.
+/// Minimum number of packets for a new loss ratio. With fewer packets, no loss among them and a
+/// small previous ratio, the previous ratio stays.
 const LEAST_PACKETS: u32 = 20;
 
 #[derive(Clone, Debug)]

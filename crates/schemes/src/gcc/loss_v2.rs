@@ -77,7 +77,7 @@ pub(super) enum LossState {
     Decreasing,
 }
 
-/// What was sent in a time, in kilobytes, and what of it was lost.
+/// Kilobytes sent and lost in one observation interval.
 #[derive(Copy, Clone, Debug, Default)]
 struct Observation {
     size: f64,

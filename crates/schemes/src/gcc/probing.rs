@@ -57,7 +57,7 @@ enum State {
 pub(super) struct Probing {
     most: f64,
     state: State,
-    /// What the last probe must show for a further one.
+    /// Rate that the last probe must reach before another one follows, bit/s.
     further_from: f64,
     initiated: Time,
     estimate: f64,

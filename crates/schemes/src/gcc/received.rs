@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use paceline_cc::{Rate, Span, Time};
 
-/// The window is kept in so many parts.
-const PARTS: u64 = 20;
+/// Number of slots of the sliding window.
+const SLOTS: u64 = 20;
 
 #[derive(Clone, Debug)]
 pub(super) struct ReceivedBytes {
-    part: Span,
-    /// When each part began, and its bytes.
-    parts: VecDeque<(Time, u64)>,
+    slot: Span,
+    /// Time at which each slot began, and its bytes.
+    slots: VecDeque<(Time, u64)>,
     bytes: u64,
     first: Option<Time>,
     latest: Time,
@@ -19,9 +19,9 @@ pub(super) struct ReceivedBytes {
 
 impl ReceivedBytes {
     pub(super) fn new(window: Span) -> ReceivedBytes {
-        let part = (window / PARTS).max(Span::from_nanos(1));
-        let parts = VecDeque::with_capacity(PARTS as usize + 2);
-        ReceivedBytes { part, parts, bytes: 0, first: None, latest: Time::ZERO }
+        let slot = (window / SLOTS).max(Span::from_nanos(1));
+        let slots = VecDeque::with_capacity(SLOTS as usize + 2);
+        ReceivedBytes { slot, slots, bytes: 0, first: None, latest: Time::ZERO }
     }
 
     /// Bytes arrived, by the receiver's clock.
@@ -30,23 +30,23 @@ impl ReceivedBytes {
         let now = received.max(self.latest);
         self.first.get_or_insert(now);
         self.latest = now;
-        match self.parts.back_mut() {
-            Some((start, sum)) if now.since(*start) < self.part => *sum += u64::from(bytes),
-            _ => self.parts.push_back((now, u64::from(bytes))),
+        match self.slots.back_mut() {
+            Some((start, sum)) if now.since(*start) < self.slot => *sum += u64::from(bytes),
+            _ => self.slots.push_back((now, u64::from(bytes))),
         }
         self.bytes += u64::from(bytes);
-        while let Some(&(start, sum)) = self.parts.front() {
-            if now.since(start) < self.part * PARTS {
+        while let Some(&(start, sum)) = self.slots.front() {
+            if now.since(start) < self.slot * SLOTS {
                 break;
             }
             self.bytes -= sum;
-            self.parts.pop_front();
+            self.slots.pop_front();
         }
     }
 
     /// The rate over the window; nothing before it has passed once.
     pub(super) fn rate(&self) -> Option<Rate> {
-        let window = self.part * PARTS;
+        let window = self.slot * SLOTS;
         let known = self.first.is_some_and(|first| self.latest.since(first) >= window);
         known.then(|| Rate::from_bytes_in(self.bytes, window))
     }
@@ -68,6 +68,6 @@ mod tests {
         // After an outage only what is new counts.
         received.on_packet(Time::from_millis(9000), 1500);
         assert_eq!(received.rate(), Some(Rate::from_bps(24_000)));
-        assert!(received.parts.len() < PARTS as usize + 2);
+        assert!(received.slots.len() < SLOTS as usize + 2);
     }
 }

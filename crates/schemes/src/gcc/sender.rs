@@ -27,8 +27,8 @@ const SLACK: Span = Span::from_secs(1);
 /// A probe that shows less than the target does not lower it below this share of what arrives
 /// (libwebrtc `kProbeDropThroughputFraction`).
 const PROBE_DROP: f64 = 0.85;
-/// What a receiver that sends no media may send itself, in bits per second: its own estimate stays at libwebrtc's start.
-/// Its reports take a share of that, not of the rate that they are about (libwebrtc `Call::OnTargetTransferRate`).
+/// Send rate of a receiver without media, bit/s: its own estimate stays at libwebrtc's start. Its
+/// reports use a share of this rate, not of the sender's (libwebrtc `Call::OnTargetTransferRate`).
 const RECEIVER_RATE: f64 = 300_000.0;
 /// While the RTT is above its limit, the target falls to this share, once in this time, down to this
 /// rate in bits per second (libwebrtc `RttBasedBackoff`).

@@ -6,7 +6,7 @@ use super::groups::Variation;
 
 const GROUPS: usize = 20;
 const SMOOTHING: f64 = 0.9;
-/// What a slope is multiplied by, beside the number of groups.
+/// Gain of the slope; the number of groups multiplies it, too.
 const GAIN: f64 = 4.0;
 
 #[derive(Clone, Debug)]

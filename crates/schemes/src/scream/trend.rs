@@ -10,7 +10,7 @@ const INTERVAL: Span = Span::from_millis(50);
 const SAMPLES: usize = 20;
 /// Weight of an acknowledgement in the averaged delay (`QDELAY_WEIGHT`).
 const AVERAGE_GAIN: f64 = 0.1;
-/// What a sample leaves of the largest recent trend.
+/// Decay factor of the largest recent trend, per sample.
 const MEMORY: f64 = 0.99;
 
 /// The queueing delay as a share of its target, and whether it rises.

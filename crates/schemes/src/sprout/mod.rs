@@ -235,8 +235,8 @@ pub const SCHEME: Scheme = Scheme {
     plot_style: PlotStyle::new(Hue::Violet, Dash::Solid, Shape::Plus),
     bulk: None,
     note: Some(Note::new(
-        "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
-         fills no path of more than 40 ms, nor links far above 12 Mbit/s",
+        "it counts packets in flight as queued and forecasts 100 ms, so it leaves paths with an RTT above \
+         40 ms partly unused, and links above 12 Mbit/s",
     )),
     build: |spec| {
         let params: SproutParams = spec.params()?;

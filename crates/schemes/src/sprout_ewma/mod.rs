@@ -74,8 +74,8 @@ pub const SCHEME: Scheme = Scheme {
     plot_style: PlotStyle::new(Hue::Violet, Dash::Dashed, Shape::Circle),
     bulk: None,
     note: Some(Note::new(
-        "it takes all that is in flight for queue and looks 100 ms ahead, so that it \
-         fills no path of about 100 ms or more",
+        "it counts packets in flight as queued and forecasts 100 ms, so it leaves paths with an RTT of \
+         about 100 ms or more partly unused",
     )),
     build: |spec| {
         let SproutEwmaParams {

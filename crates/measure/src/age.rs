@@ -171,9 +171,10 @@ impl Age {
         Span::from_nanos(low)
     }
 
-    /// Returns the smallest age below which `wanted` nanoseconds were spent, from bins. A stretch
-    /// that covers a bin from edge to edge spends its width there. One that begins in it spends
-    /// less by its distance from the lower edge, and one that ends in it spends that distance.
+    /// Returns the smallest age below which `wanted` nanoseconds were spent, from bins. A stretch of
+    /// ages that covers a bin counts the bin's width. A stretch that begins in the bin counts the
+    /// width minus the distance of its begin from the lower edge; a stretch that ends in the bin
+    /// counts the distance of its end from the lower edge.
     fn interpolated(&self, wanted: u128) -> Span {
         let wanted = wanted as i128;
         let (mut covering, mut below) = (0i128, 0i128);

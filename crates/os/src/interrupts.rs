@@ -73,7 +73,7 @@ fn wake_ups() -> Result<EventFd, RealTimeError> {
 }
 
 impl Interrupts {
-    /// From now on SIGINT and SIGTERM no longer end this process; they are told here.
+    /// Blocks SIGINT and SIGTERM and returns a descriptor that reports them.
     ///
     /// # Errors
     /// The system refuses.

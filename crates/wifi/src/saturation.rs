@@ -47,10 +47,9 @@ impl Saturation {
 
 /// Time before anything is counted, so that the start has no effect.
 const WARMUP: Span = Span::from_secs(1);
-/// Packets kept waiting at each sender, enough that it never runs out; with A-MPDUs, for each
-/// receiver.
+/// Packets kept waiting at each sender without A-MPDUs, enough that it never runs out.
 const WAITING: usize = 8;
-/// The same with A-MPDUs: three full ones.
+/// Packets kept waiting for each receiver with A-MPDUs: three full ones.
 const WAITING_MPDUS: usize = 3 * 64;
 /// Interval, in packets, at which given-up packets are replaced.
 const CHECK: u64 = 64;

@@ -4,7 +4,7 @@ use paceline_cc::Ack;
 
 use super::{Detail, Entry, Ledger};
 
-/// What a run of numbers comes to of which each is acknowledged for the first time and was sent once.
+/// Totals of consecutive packet numbers, each newly acknowledged and sent once.
 pub(crate) struct PlainRun<'a> {
     pub(crate) bytes: u64,
     pub(crate) packets: u32,

@@ -11,8 +11,8 @@ const MAX_AHEAD: u64 = 1 << 22;
 /// the previous connection, since they are never retransmitted.
 const CONNECTION: u64 = 1 << 40;
 
-/// How many segments back those are remembered that have arrived, where missing ones may never be sent again: those of
-/// 3 s at 60 Mbit/s.
+/// Number of recent segments whose arrival is remembered if lost ones are never retransmitted: those
+/// of 3 s at 60 Mbit/s.
 const REMEMBERED: u64 = 1 << 14;
 
 /// Returns the first segment of the connection after that of `segment`.

@@ -35,8 +35,8 @@ pub(super) struct Inbound {
 }
 
 impl Inbound {
-    /// Takes the next bytes of the stream. Returns true once so many are gathered that they should
-    /// be handed on.
+    /// Takes the next bytes of the stream. Returns true once `MOST_GATHERED` bytes wait; the caller
+    /// then hands them on.
     pub(super) fn on_stream(&mut self, bytes: &[u8]) -> bool {
         self.gathered.extend(bytes);
         self.gathered.len() >= MOST_GATHERED

@@ -46,7 +46,7 @@ impl CustomScheme {
         CustomScheme { label: label.into(), halves, queue: None }
     }
 
-    /// The same with the queue that it wants at links which name none.
+    /// Returns this scheme with `queue` as the queue of links that name none.
     #[must_use]
     pub fn with_queue(mut self, queue: Option<Spec>) -> CustomScheme {
         self.queue = queue;

@@ -25,15 +25,15 @@ pub struct Programs {
     pub folder: Option<PathBuf>,
 }
 
-/// The program of a flow that is started before the run begins.
+/// Program of a flow that starts before the run begins; the other one starts with the flow.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Listens {
-    /// That of the receiving host.
+    /// The receiving host's program starts first.
     #[default]
     Receiver,
-    /// That of the sending host.
+    /// The sending host's program starts first.
     Sender,
-    /// None: both start with the flow.
+    /// Both programs start with the flow.
     Neither,
 }
 

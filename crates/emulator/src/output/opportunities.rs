@@ -9,17 +9,17 @@ const MILLISECOND: Span = Span::from_millis(1);
 /// The opportunities of a link, one after the other.
 #[derive(Clone, Debug)]
 pub(super) enum LinkOpportunities {
-    /// Those of a trace.
+    /// Opportunities of a trace.
     Trace(Box<TraceOpportunities>),
-    /// Those of a continuous service: the bytes of each millisecond, at its end.
-    Steady { service: Box<Service>, until: Time, told: u64 },
+    /// A rate, logged once per millisecond: the bytes of each millisecond, at its end.
+    Steady { service: Box<Service>, until: Time, logged_bytes: u64 },
 }
 
-/// The opportunities of a trace, and which of them the packets used.
+/// The opportunities of a trace: those that are logged, and those that packets have used.
 #[derive(Clone, Debug)]
 pub(super) struct TraceOpportunities {
     bytes: u32,
-    told: OpportunityWalk,
+    logged: OpportunityWalk,
     used: OpportunityWalk,
     /// Bytes that packets left unused of the last opportunity, and its time.
     credit: u64,
@@ -60,7 +60,7 @@ impl LinkOpportunities {
         match service {
             Service::Trace(trace) => LinkOpportunities::Trace(Box::new(TraceOpportunities {
                 bytes: trace.bytes(),
-                told: OpportunityWalk::new(trace),
+                logged: OpportunityWalk::new(trace),
                 used: OpportunityWalk::new(trace),
                 credit: 0,
                 at: None,
@@ -68,7 +68,7 @@ impl LinkOpportunities {
             _ => LinkOpportunities::Steady {
                 service: Box::new(service.clone()),
                 until: Time::ZERO,
-                told: 0,
+                logged_bytes: 0,
             },
         }
     }
@@ -77,20 +77,20 @@ impl LinkOpportunities {
     pub(super) fn pass(&mut self, time: Time, tell: &mut dyn FnMut(Time, u64)) {
         match self {
             LinkOpportunities::Trace(trace) => {
-                while trace.told.next() <= time && trace.told.next() != Time::NEVER {
-                    tell(trace.told.take(), trace.bytes.into());
+                while trace.logged.next() <= time && trace.logged.next() != Time::NEVER {
+                    tell(trace.logged.take(), trace.bytes.into());
                 }
             }
-            LinkOpportunities::Steady { service, until, told } => {
+            LinkOpportunities::Steady { service, until, logged_bytes } => {
                 while let next = *until + MILLISECOND
                     && next <= time
                     && next != Time::NEVER
                 {
                     let offered = service.offered(Time::ZERO, next);
-                    if offered > *told {
-                        tell(next, offered - *told);
+                    if offered > *logged_bytes {
+                        tell(next, offered - *logged_bytes);
                     }
-                    (*until, *told) = (next, offered);
+                    (*until, *logged_bytes) = (next, offered);
                 }
             }
         }
@@ -132,8 +132,8 @@ impl TraceOpportunities {
             owed -= part;
             self.credit = u64::from(self.bytes) - part;
         }
-        while self.told.passed < self.used.passed {
-            tell(self.told.take(), self.bytes.into());
+        while self.logged.passed < self.used.passed {
+            tell(self.logged.take(), self.bytes.into());
         }
     }
 }

@@ -91,7 +91,8 @@ fn relay_between(at: SocketAddr, to: SocketAddr) -> io::Result<SocketAddr> {
     Ok(at)
 }
 
-/// Does something aside, unless too much is being done. What fails is asked again by the asker.
+/// Runs `work` on a thread, unless `MOST` threads are busy. A failed look-up is not reported: the
+/// program inside repeats its query.
 fn attempt(busy: &Arc<AtomicUsize>, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
     if busy.fetch_add(1, Ordering::Relaxed) >= MOST {
         busy.fetch_sub(1, Ordering::Relaxed);

@@ -40,7 +40,7 @@ pub struct ExperimentCost {
     pub tasks: usize,
     /// Processor seconds.
     pub cpu_s: f64,
-    /// Those of tasks that run once: no bound in force reads them.
+    /// Processor seconds of tasks that only explain failures; no check reads them.
     pub cause_cpu_s: f64,
 }
 

@@ -245,7 +245,7 @@ pub(crate) fn counts_in_words(claims: &[ClaimResult]) -> String {
     match unknown.is_empty() {
         true => format!("Of {} claims: {counts}.", claims.len()),
         false => format!(
-            "Of {} claims: {counts}. Not known is why these, or a part of them, do not come out: {}.",
+            "Of {} claims: {counts}. We do not know why some checks of these fail: {}.",
             claims.len(),
             unknown.join(", ")
         ),
@@ -398,8 +398,8 @@ fn unknown(claims: &[ClaimResult], ids: Ids) -> String {
     match rows.is_empty() {
         true => String::new(),
         false => format!(
-            "We do not know why these claims, or a part of them, do not come out. Of each other claim that does not hold the whole document \
-             says\nwhat we know, and which runs show it.\n\n| claim | statement | checks that hold |\n| --- | --- | --- |\n{}",
+            "We do not know why some checks of these claims fail. For each other claim that does not hold, the whole document \
+             states\nthe cause and the runs that show it.\n\n| claim | statement | checks that hold |\n| --- | --- | --- |\n{}",
             rows.concat().trim_end()
         ),
     }

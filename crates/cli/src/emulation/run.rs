@@ -95,17 +95,15 @@ impl Plan {
         let failures: Vec<&String> = verdicts.iter().filter_map(|(_, it)| it.as_ref()).collect();
         failures.iter().for_each(|failure| output::note(&format!("failed: {who}: {failure}")));
         let has_failures = !failures.is_empty();
-        let went_wrong = summary.late
-            || goes_round.is_some()
-            || too_short.is_some()
-            || !summary.errors.is_empty()
-            || matches!(summary.ended, EndReason::Closed(_));
-        let failed = options.strict && went_wrong || has_failures;
+        let passing = goes_round.as_deref().map(passes_by);
+        let problems: Vec<String> =
+            passing.into_iter().chain(too_short).chain(problems(&summary)).collect();
+        let failed = options.strict && !problems.is_empty() || has_failures;
         let status = if failed && status == 0 { 1 } else { status };
         if let Some(path) = &options.junit {
             if options.strict {
-                let problem = "packets were late, or the emulator has warned of something else";
-                verdicts.push(("--strict".into(), went_wrong.then(|| problem.into())));
+                let problem = (!problems.is_empty()).then(|| problems.join("; "));
+                verdicts.push(("--strict".into(), problem));
             }
             let seconds = summary.duration.as_secs_f64();
             let document = junit::document(&who, seconds, &verdicts);
@@ -168,9 +166,7 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
         EndReason::Over => {
             output::note(&format!("note: {who}: the uplink's trace is over; the program was ended"))
         }
-        EndReason::Closed(_) => output::note(&format!(
-            "warning: {who}: a device of the emulator was taken away; the program was ended"
-        )),
+        EndReason::Closed(_) => output::note(&format!("warning: {who}: {CLOSED}")),
     }
     report_errors(summary, who, options);
 }
@@ -189,6 +185,20 @@ fn verdicts(
         None => Some(format!("--fail-if {one}: there are no figures")),
     };
     options.fail_if.iter().map(|one| (format!("--fail-if {one}"), failure(one))).collect()
+}
+
+/// The problem of an emulator that has lost a device.
+const CLOSED: &str = "a device of the emulator was taken away; the program was ended";
+
+/// Returns the problems for which --strict fails a run: errors, late packets, a lost device.
+fn problems(summary: &Summary) -> Vec<String> {
+    let late = summary.late.then(|| {
+        let bound = summary.bound.as_millis_f64();
+        format!("{} were released more than {bound} ms late", late_packets(summary))
+    });
+    let closed = matches!(summary.ended, EndReason::Closed(_)).then(|| CLOSED.to_string());
+    let errors = summary.errors.iter().map(ToString::to_string);
+    errors.chain(late).chain(closed).collect()
 }
 
 /// Prints warnings about figures that are not those of the link.

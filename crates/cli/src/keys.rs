@@ -163,8 +163,8 @@ fn check_readers(file: &File, path: &Path) -> Result<(), Error> {
     let others = about.mode() & if own { 0o077 } else { 0o007 };
     if about.is_file() && others != 0 {
         return Err(Error::Usage(format!(
-            "{0}: other users may read this key (mode {1:04o}), or change it: `chmod 600 {0}`, and make a new one if \
-             one of them may have",
+            "{0}: other users can read or change this key (mode {1:04o}). Run: chmod 600 {0}. If someone may have \
+             read it, make a new key: paceline key new",
             path.display(),
             about.mode() & 0o777
         )));

@@ -19,7 +19,7 @@ const LARGEST: u64 = 16 << 20;
 pub struct PythonScheme {
     /// The text in the command line or the scenario: `./mine.py`, `./mine.py:Class`, `module:Class`.
     pub text: String,
-    /// The same with the file's place relative to the working directory.
+    /// That text with the file's path relative to the working directory.
     pub place: String,
 }
 

@@ -173,7 +173,7 @@ impl Eval {
                 if let Some(name) = self.network.given() {
                     let file = file.display();
                     return Err(Error::Usage(format!(
-                        "{name}: the networks are those of {file}, which has a key for it"
+                        "--on {file} sets the networks: set {name} in that file"
                     )));
                 }
                 self.on_specification(specification(file)?)

@@ -8,7 +8,8 @@ use paceline_schemes::remy::{Action, ActionBasis, Domain, Memory, RuleTable, Sig
 /// Horizontal and vertical signal of each pair of maps.
 const AXES: [(Signal, Signal); 2] =
     [(Signal::RecEwma, Signal::RttRatio), (Signal::SendEwma, Signal::RecEwma)];
-/// Those of tables whose rules act on the delivery rate.
+/// Horizontal and vertical signal of each pair of maps, for tables whose rules act on the delivery
+/// rate.
 const RATE_AXES: [(Signal, Signal); 2] =
     [(Signal::QueueEwma, Signal::RttTrend), (Signal::MinRtt, Signal::QueueEwma)];
 /// Minimum RTT in ms for which the shade of a window is computed that depends on it.
@@ -17,7 +18,7 @@ const SHADE_RTT_MS: f64 = 50.0;
 const SHOWN: (f64, f64) = (0.01, 0.98);
 /// Most memories that are drawn as dots.
 const POINTS: usize = 400;
-/// Shade of a window that grows without a limit: that of this many packets.
+/// Window in packets whose shade stands for windows that grow without a limit.
 const GROWS: f64 = 1000.0;
 
 /// Adds maps of a table to a page: its rules' actions on the window and on the pacing, over the

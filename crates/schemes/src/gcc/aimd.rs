@@ -65,7 +65,7 @@ pub(super) struct Aimd {
     state: State,
     /// In bits per second.
     rate: f64,
-    /// What arrives, in bits per second; the rate at the start before it is known.
+    /// Rate at which packets arrive, in bits per second; before it is known, the initial rate.
     arriving: f64,
     at_decreases: Option<RateAtDecreases>,
     /// When the rate was changed, or growth began.
@@ -124,8 +124,8 @@ impl Aimd {
         }
     }
 
-    /// What arrives is not known. Over-use halves the rate once in 200 ms, as nothing that was sent at
-    /// the lower rate has arrived before (libwebrtc `delay_based_bwe.cc`, `MaybeUpdateEstimate`).
+    /// Updates the rate while the rate of arrivals is unknown. Over-use halves the rate at most once in
+    /// 200 ms, because no packet sent at the lower rate has arrived earlier (libwebrtc `delay_based_bwe.cc`, `MaybeUpdateEstimate`).
     fn update_blindly(&mut self, now: Time, usage: Usage, rtt: Span) {
         match usage {
             Usage::Over => {

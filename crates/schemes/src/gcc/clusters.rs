@@ -65,7 +65,7 @@ impl Cluster {
     }
 }
 
-/// What has arrived of a cluster.
+/// Packets of a cluster that have arrived.
 #[derive(Copy, Clone, Debug)]
 struct Arrived {
     id: u64,

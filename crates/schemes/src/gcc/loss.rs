@@ -19,7 +19,7 @@ pub(super) struct Loss {
     since: Option<Time>,
 }
 
-/// What an acknowledgement or a timer tells of packets' fates.
+/// Numbers of packets that an acknowledgement or a timer reports as arrived or lost.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Fates {
     /// Packets newly reported as arrived or lost, and how many of these are lost.

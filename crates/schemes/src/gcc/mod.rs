@@ -148,7 +148,7 @@ paceline_cc::params! {
             source "draft §5.6: 0.5 to 1 s";
         /// Share of the received rate that over-use leaves.
         beta: f64 = 0.85, in above(0.0).below(1.0), source "draft §5.6";
-        /// What over-use takes off beside that.
+        /// Rate that over-use subtracts in addition.
         backoff_step: Rate = Rate::from_bps(5_000), in ..=Rate::from_bps(1_000_000), source "libwebrtc; not in the draft";
         /// How losses bound the target.
         loss: LossRule = LossRule::V2, source "libwebrtc since 2023; draft §6: draft";

@@ -62,7 +62,7 @@ pub struct GccSender {
     alr: Alr,
     probing: Probing,
     clusters: Clusters,
-    /// What the last cluster has shown since the last report, in bits per second.
+    /// Rate that the last cluster of probes measured since the last report, in bits per second.
     probe: Option<f64>,
     pushback: Pushback,
     /// In bits per second.

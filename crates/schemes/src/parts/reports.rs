@@ -9,10 +9,10 @@ use paceline_cc::{Span, Time};
 
 /// Bits of a report, with the headers below (`kTwccReportSize`, 68 bytes).
 const REPORT_BITS: f64 = 68.0 * 8.0;
-/// Reports may take this share of what the receiver itself may send.
+/// Share of the receiver's own send rate that reports may use.
 const REPORT_SHARE: f64 = 0.05;
 
-/// What a report says of its packets as a whole.
+/// Delays of the packets in a report.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Report {
     /// Time from the departure of the oldest packet to the report.

@@ -11,7 +11,7 @@ use super::window_v2::Acked;
 /// The window is at most what was in flight within this number of seconds, with some headroom.
 const FLIGHT_SECONDS: usize = 5;
 
-/// What an acknowledgement was to the window.
+/// Event in an acknowledgement to which the window reacts.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) enum Event {
     None,

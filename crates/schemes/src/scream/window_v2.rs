@@ -17,10 +17,10 @@ const LEAST_DEVIATION_SCALE: f64 = 0.1;
 const INFLECTION_RTTS: u64 = 10;
 /// After this number of RTTs without congestion, the window is at most what was in flight.
 const STALE_RTTS: u64 = 100;
-/// Share of the largest rate above which what was in flight limits the window (authors' `updateCwnd`).
+/// Share of the largest rate above which the bytes in flight limit the window (authors' `updateCwnd`).
 const NEAR_MAX_RATE: f64 = 0.95;
 
-/// What an acknowledgement says, as far as the window needs it. Delays are in seconds, sizes in bytes.
+/// Contents of an acknowledgement that the window needs. Delays are in seconds, sizes in bytes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Acked {
     pub(super) now: Time,

@@ -70,7 +70,7 @@ struct Columns {
 pub struct Transition {
     /// For each rate, the lowest rate that it reaches, and the probabilities from there on.
     rows: Vec<(usize, Vec<f64>)>,
-    /// The same probabilities by the rates that are reached.
+    /// The probabilities of `rows`, sorted by the rate that is reached.
     columns: Vec<Columns>,
 }
 

@@ -54,9 +54,9 @@
 //! 140 ms after the last report. Rates end at 1000 packets per second, and above about 20 packets
 //! per tick it is too cautious: it does not fill links far above 12 Mbit/s. It ignores other flows
 //! in the queue, and gets the share that they leave. On links of 1 Mbit/s its caution costs half of
-//! the throughput. A video stays at its lowest rate on any link: while the sender has little to send, the forecast of what
-//! will arrive is little, and the encoder follows it. With `ticks` = joint, forecasts are so much more cautious that after an outage
-//! heartbeats alone do not open the window again.
+//! the throughput. A video stays at its lowest rate on any link: while the sender has little to send, the receiver forecasts
+//! few bytes, and the encoder follows the forecast. With `ticks` = joint, forecasts are more cautious: after an outage, heartbeats
+//! alone do not open the window again.
 //!
 //! # Source
 //! K. Winstein: Transport Architectures for an Evolving Internet, MIT 2014, chapter 2; K. Winstein,

@@ -16,7 +16,7 @@ const LONG: f64 = 0.500;
 /// Largest window, in packets, that is paced (ns-2 model).
 const PACED: f64 = 64.0;
 
-/// What follows a decrease.
+/// Restriction of the window after a decrease.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Phase {
     /// No restriction: the sender reacts to every load.

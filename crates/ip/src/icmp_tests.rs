@@ -8,7 +8,7 @@ const UDP: u8 = 17;
 const FROM: [u8; 4] = [10, 77, 0, 2];
 const TO: [u8; 4] = [192, 0, 2, 9];
 
-/// A packet of so many bytes; in IPv4 it must not be fragmented.
+/// Returns a packet of `length` bytes; in IPv4 it must not be fragmented.
 fn packet(ipv4: bool, length: usize) -> Vec<u8> {
     let like = PacketSpec { ipv4, ..PacketSpec::UDP4 };
     let mut packet = like.build(&vec![7; length - like.headers()], false);

@@ -129,7 +129,7 @@ fn contradictions_are_refused() {
         layout(&piece)
     };
     assert_eq!(layout(&good).map(|layout| layout.segments()), Ok(3));
-    // No checksum to be made; a kind nobody asked for; UDP segments of TCP; the checksum
+    // No checksum to be made; a kind that was not enabled; UDP segments of TCP; the checksum
     // elsewhere, or outside.
     for (at, value) in [(0, 0), (1, 3), (1, 5), (1, 6), (6, 24), (8, 6), (7, 0xff)] {
         assert_eq!(with(at, value), Err(PacketError::Offload), "{at}");
@@ -176,7 +176,7 @@ fn nothing_panics() {
     });
 }
 
-/// A datagram of so many bytes that begins like one of ours.
+/// Returns a datagram of `length` bytes that begins like one of ours.
 fn datagram(header: &Header, length: usize, fill: u8) -> Vec<u8> {
     let mut bytes = vec![fill; length];
     paceline_wire::packet::Transport::write(7, 9, header, &mut bytes).expect("room");

@@ -22,7 +22,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    /// Those of a file without a header: milliseconds, and Mbit/s or milliseconds.
+    /// Units of a file without a header: milliseconds, and Mbit/s or milliseconds.
     pub(crate) const WITHOUT_HEADER: Units = Units { time: 1.0, second: 1.0 };
 }
 

@@ -13,7 +13,7 @@ pub(super) struct FrameErrors {
     frame_error: f64,
     /// Logarithm of the probability that a byte arrives, at any rate.
     byte_arrives: f64,
-    /// The same by rate, from each offset on; empty without a signal-to-noise ratio.
+    /// That logarithm by rate, from each offset on; empty without a signal-to-noise ratio.
     by_rate: Vec<(Span, [f64; SCHEMES])>,
     period: Option<Span>,
 }

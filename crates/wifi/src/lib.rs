@@ -85,7 +85,7 @@ use self::station::Station;
 /// Overhead of a frame beyond its IP packet, in bytes: MAC header 24, LLC and SNAP 8, FCS 4.
 pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
 
-/// The same for a frame of 802.11n, whose header has 26 bytes.
+/// Overhead of a frame of 802.11n beyond its IP packet, in bytes: its MAC header has 26.
 pub const QOS_OVERHEAD: u32 = 26 + 8 + 4;
 
 /// How 802.11g protects its frames from stations of 802.11b, which cannot receive them.

@@ -9,7 +9,7 @@ use super::mcs::Mcs;
 #[non_exhaustive]
 pub struct StationConfig {
     /// Rate of data frames to and from the station, from each offset on; the first offset is zero.
-    /// That of the access point is only passed to its router. Not for layers with A-MPDUs.
+    /// The access point's rate is only passed to its router. Not for layers with A-MPDUs.
     pub rates: Vec<(Span, Rate)>,
     /// Modulation and coding of A-MPDUs to and from the station, from each offset on; the first
     /// offset is zero. The slowest scheme if it is empty.

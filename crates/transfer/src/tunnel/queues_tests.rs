@@ -103,7 +103,7 @@ fn what_is_no_packet_is_not_taken() {
     assert!(queues.push(Time::ZERO, &long, u64::MAX) && queues.bytes() == 100);
 }
 
-/// The same rules in their simplest form: all packets in one list.
+/// The rules of the queues in their simplest form: all packets in one list.
 #[derive(Default)]
 struct Model {
     /// Flow, mark and length, in order of arrival.

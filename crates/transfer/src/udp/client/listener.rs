@@ -16,7 +16,7 @@ use crate::udp::loop_parts::{BURST, note_local};
 use crate::udp::note::TAKEN_OVER;
 use crate::udp::outbox::Outbox;
 
-/// Where and for whom an end listens.
+/// Address at which an end listens, its keys, and the clients that it accepts.
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
     /// Address at which it listens.

@@ -136,7 +136,7 @@ impl<'a> AfterHelp<'a> {
 /// of the commands above it. `root` is the whole command line, for references.
 ///
 /// # Errors
-/// Those of the generator.
+/// The generator of manual pages fails.
 pub(crate) fn page(root: &Command, command: &Command) -> io::Result<String> {
     let path = words(command);
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();

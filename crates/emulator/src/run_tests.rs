@@ -28,7 +28,7 @@ fn emulate<T>(test: impl FnOnce(SocketPort, SocketPort) -> T) -> Summary {
     emulate_at(12.0, test)
 }
 
-/// The same with links of another rate.
+/// Does [`emulate`] with links of `mbps` Mbit/s.
 fn emulate_at<T>(mbps: f64, test: impl FnOnce(SocketPort, SocketPort) -> T) -> Summary {
     let (inner, program) = SocketPort::pair(false).expect("sockets");
     let (outer, world) = SocketPort::pair(false).expect("sockets");
@@ -50,7 +50,7 @@ fn send(port: &mut SocketPort, packet: &[u8]) {
     }
 }
 
-/// Waits until so many packets have come; when each did.
+/// Waits until `count` packets have arrived; returns their arrival times.
 fn collect(port: &mut SocketPort, count: usize) -> Vec<Instant> {
     let mut buffer = vec![0; 2000];
     let mut times = Vec::new();

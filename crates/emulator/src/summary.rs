@@ -110,7 +110,7 @@ pub struct DirectionSummary {
     pub received_packets: u64,
     /// Their bytes, IP headers included.
     pub received_bytes: u64,
-    /// Those of them that are IP fragments, each of which is a packet to queues and links.
+    /// Received packets that are IP fragments; queues and links count each as a packet.
     pub received_fragments: u64,
     /// Packets written to the device, segments of large ones counted singly.
     pub sent_packets: u64,

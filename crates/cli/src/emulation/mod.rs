@@ -150,7 +150,7 @@ pub(crate) struct DirectionSetup {
     pub(crate) log: Option<PathBuf>,
     /// True if the live meter shows the rate; true if it shows the delay.
     pub(crate) meter: (bool, bool),
-    /// The same elements again, for the packets before the event of `--start-on`.
+    /// Copies of the direction's elements, for the packets before the event of `--start-on`.
     pub(crate) prelude: Vec<Element>,
     /// End of the trace, at which the program inside is ended; `None` if the emulation goes on.
     pub(crate) over: Option<Span>,

@@ -76,7 +76,7 @@ pub struct DirectionReport {
     pub received_packets: u64,
     /// Their bytes.
     pub received_bytes: u64,
-    /// Those of them that are IP fragments; each is a packet to queues and links.
+    /// Received packets that are IP fragments; queues and links count each as a packet.
     pub received_fragments: u64,
     /// IP packets that came out.
     pub sent_packets: u64,

@@ -1,7 +1,7 @@
 //! A file for each shell that says what must be undone, written before anything is changed, so that
 //! `paceline cleanup` finds it even if all processes of the shell were killed.
 //!
-//! It lies in a folder that nobody else can write: what it says is done with this user's rights.
+//! Only this user can write to its folder, because `paceline cleanup` acts on it with this user's rights.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};

@@ -7,7 +7,7 @@ use paceline_tasks::Record;
 pub struct Look<'a> {
     /// The run with the evaluated scheme.
     pub own: &'a Record,
-    /// The same run with the case's reference in the place of the evaluated scheme; empty without one.
+    /// The run with the case's reference scheme in place of the evaluated one; empty without a reference.
     pub reference: &'a Record,
     /// Length of the run in seconds.
     pub duration: f64,

@@ -71,7 +71,7 @@ pub struct Row {
     pub p95: Option<f64>,
     /// Number of runs with a figure.
     pub runs: usize,
-    /// The same figure of Cubic, where it tells something.
+    /// This figure of Cubic, for rows that compare with it.
     pub beside: Option<Beside>,
     /// Verdict by the rule; `None` where the document has no criterion.
     pub verdict: Option<Verdict>,

@@ -18,8 +18,8 @@ use crate::spec::Specimen;
 
 /// Maximum number of times that all neighbours of a rule are tried in a generation.
 const ROUNDS: u32 = 4;
-/// The same maximum in the thesis' procedure, which continues until no neighbour gains: a bound for
-/// safety.
+/// Maximum number of these rounds in the thesis' procedure, which continues until no neighbour has a
+/// better score: a limit against endless training.
 const ROUNDS_THESIS: u32 = 1000;
 /// Number of networks in a check, in multiples of those of other steps.
 const CHECKS: u64 = 3;

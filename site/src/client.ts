@@ -10,10 +10,17 @@ import type { FromWorker, ScriptedChange, ToWorker } from "./session";
 /** Requests that begin work, for which controllers are loaded anew. */
 const BEGINNINGS = ["play", "compare", "contest"];
 
+/** Why a request got no answer: a later one of the same client has loaded other controllers. */
+export const SUPERSEDED = "another run has begun";
+
 export class Client {
   /** The worker of the page; a sandbox takes its place as soon as a request needs controllers. */
   private worker: Worker | undefined;
   private sandbox: Sandbox | undefined;
+  /** The sandbox that is being opened; requests of that time share it. */
+  private opening: Promise<Sandbox> | undefined;
+  /** Number of times that controllers were loaded. */
+  private loads = 0;
   /** The controllers that the sandbox has, as text. */
   private loaded = "[]";
   private readonly waiting = new Map<number, (answer: Answer) => void>();
@@ -93,20 +100,42 @@ export class Client {
 
   /** Loads controllers into the sandbox, for the run that begins. */
   private async useScripts(needed: Script[]): Promise<void> {
+    const load = ++this.loads;
+    const check = () => {
+      if (load !== this.loads) throw new Error(SUPERSEDED);
+    };
     this.worker?.terminate();
     this.worker = undefined;
-    this.fail("another run has begun");
-    this.sandbox ??= await openSandbox(
-      (message) => {
-        if (message.kind === "log") this.onlog(message.lines);
-        else if (message.kind !== "alive") this.take(message);
-      },
-      (reason) => this.endSandbox(reason),
-    );
+    this.fail(SUPERSEDED);
+    if (!this.sandbox) {
+      this.opening ??= this.openSandbox();
+      this.sandbox = await this.opening;
+      check();
+    }
     if (this.paced) this.post(this.paced);
     this.loaded = JSON.stringify(needed);
     await this.exchange((id) => ({ kind: "scripts", id, scripts: needed }));
+    check();
     await this.exchange((id) => ({ kind: "request", id, request: { method: "scripts", names: needed.map(({ name }) => name) } }));
+    check();
+  }
+
+  private async openSandbox(): Promise<Sandbox> {
+    try {
+      return await openSandbox(
+        (message) => {
+          if (message.kind === "log") this.onlog(message.lines);
+          else if (message.kind !== "alive") this.take(message);
+        },
+        (reason) => this.endSandbox(reason),
+      );
+    } catch (error) {
+      // Requests without controllers go on.
+      this.startWorker();
+      throw error;
+    } finally {
+      this.opening = undefined;
+    }
   }
 
   /** Ends a run in the sandbox, whatever its controllers do. Waiting requests fail with `reason`. */

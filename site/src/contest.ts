@@ -1,7 +1,7 @@
 // A contest between controllers and schemes: `paceline contest` in the page.
 
 import type { Catalog } from "./catalog";
-import type { Client } from "./client";
+import { SUPERSEDED, type Client } from "./client";
 import { acceptFiles, announce, element, formatShort, readFiles, saveFile, showError } from "./dom";
 import type { Script } from "./sandbox/controllers";
 import { scripts, store, stored } from "./scripts";
@@ -154,6 +154,8 @@ export class Contest {
     } catch (error) {
       this.line.textContent = "";
       const text = error instanceof Error ? error.message : String(error);
+      // Whoever comes next has not failed.
+      if (text === SUPERSEDED) throw error;
       const failed = entrants.find(({ name }) => text.startsWith(`${name}.js`) || text.includes(`\`${name}\``) || next.startsWith(`${name},`));
       if (!failed || this.stopped) throw this.stopped ? new Error("Stopped.") : error;
       failures.push(`${failed.name}: ${text}`);

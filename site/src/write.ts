@@ -58,8 +58,10 @@ export class Write {
     this.buttons.stop.hidden = true;
     const found = element("div", { class: "written" });
     this.results = new CompareResults(found);
-    this.contest = new Contest(catalog, this.client, () => this.list());
-    this.client.onlog = (lines) => {
+    // A client of its own: a client that loads controllers for a run ends its other runs.
+    const contestant = new Client();
+    this.contest = new Contest(catalog, contestant, () => this.list());
+    this.client.onlog = contestant.onlog = (lines) => {
       this.log.hidden = false;
       this.log.append(lines.map((text) => `${text}\n`).join(""));
     };

@@ -171,6 +171,25 @@ test("the contest ranks controllers and schemes as the command does, and goes th
   await close(other);
 });
 
+test("a run in the editor leaves the contest alone", async () => {
+  const page = await open("#write");
+  await page.locator("#write input[name=duration]").fill("2s");
+  await run(page).click();
+  await digests(page);
+  await page.evaluate(async () => {
+    const button = (text) => [...document.querySelectorAll("#write button")].find((one) => one.textContent === text);
+    button("Run the contest").click();
+    while (document.querySelector(".contest progress").hidden) await new Promise((resolve) => setTimeout(resolve, 1));
+    button("Run").click();
+  });
+  const board = page.getByRole("region", { name: "Leaderboard, secret trace" });
+  await board.waitFor();
+  assert.match(await board.innerText(), /aimd/);
+  assert.equal(await page.locator(".contest [role=alert]").isVisible(), false);
+  await digests(page);
+  await close(page);
+});
+
 test("everything has a name, and the keyboard reaches it", async () => {
   const page = await open("#write");
   const nameless = await page.evaluate(() =>

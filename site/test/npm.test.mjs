@@ -174,6 +174,31 @@ test("the element runs, by keyboard, and tells its result", async () => {
   await page.context().close();
 });
 
+test("an element that was changed outside of the document runs anew in it", async () => {
+  const page = await open('<paceline-run id="run" schemes="cubic" rate="12" duration="5"></paceline-run>');
+  await heard(page, "result");
+  // While it runs, an attribute changes.
+  await page.evaluate(async () => {
+    window.run = document.getElementById("run");
+    run.setAttribute("duration", "100");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    run.remove();
+    run.setAttribute("duration", "3");
+  });
+  await page.waitForTimeout(1500);
+  assert.equal(await page.evaluate(() => run.result), undefined);
+  await page.evaluate(() => document.querySelector("main").append(run));
+  assert.equal((await heard(page, "result", 2)).setting.duration, 3);
+  await page.evaluate(() => {
+    run.remove();
+    run.traceText = "4\n8\n12\n";
+    document.querySelector("main").append(run);
+  });
+  await heard(page, "result", 3);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
 test("several elements share a simulator, at 390 px, dark, and a missing one is told", async () => {
   const page = await open(
     '<paceline-run id="one" schemes="abc" trace="lte-driving" duration="5"></paceline-run><paceline-run id="two" schemes="cubic" theme="light"'

@@ -77,10 +77,8 @@ export class PacelineRun extends Base {
   }
 
   attributeChangedCallback(name: string): void {
-    if (!this.isConnected) {
-      // It runs when it is put into a document.
-      this.ran = undefined;
-    } else if (name === "theme") this.draw();
+    if (!this.isConnected) this.discard();
+    else if (name === "theme") this.draw();
     else if (name === "plots" || name === "label") this.layOut();
     else this.ask();
   }
@@ -103,6 +101,13 @@ export class PacelineRun extends Base {
   set traceText(text: string | undefined) {
     this.text = text;
     if (this.isConnected) this.ask();
+    else this.discard();
+  }
+
+  /** Discards the run, also one under way: the element runs anew when it is put into a document. */
+  private discard(): void {
+    this.ran = undefined;
+    this.latest += 1;
   }
 
   /** The result of the last run; undefined before its end and after an error. */

@@ -1,6 +1,7 @@
 // The controls of the live run's link and time.
 
 import type { Catalog } from "./catalog";
+import { DRAWN } from "./draw";
 import { byId, element, formatShort } from "./dom";
 import { makeSlider, roundValues, type Slider } from "./sliders";
 import { RANGES, type Setting } from "./state";
@@ -15,6 +16,8 @@ const BUFFERS = [
 const LOSSES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
 
 export type NumberName = "rate" | "rtt" | "buffer" | "loss" | "second" | "speed" | "window";
+
+const isOption = (select: HTMLSelectElement, value: string) => [...select.options].some((option) => option.value === value);
 
 /** Called after a number or a choice of the setting has changed. */
 export interface ControlEvents {
@@ -87,17 +90,24 @@ export class Controls {
 
   /** Adds a dropped file, or another link that is called `label`, to the list of traces. */
   addTrace(name: string, label = `${name} (file)`): void {
-    if ([...this.trace.options].some((option) => option.value === name)) return;
+    if (isOption(this.trace, name)) return;
     this.trace.append(element("option", { value: name }, label));
+  }
+
+  /** Returns in words which trace or queue of a setting the page does not have; nothing if it has both. */
+  missing({ trace, drawn, queue }: Setting): string {
+    const isDrawn = trace === DRAWN && drawn.length > 0;
+    if (!isDrawn && !isOption(this.trace, trace)) {
+      return `There is no trace ${trace} here: drop its file on the page. The link has a constant rate.`;
+    }
+    return isOption(this.queue, queue) ? "" : `There is no queue ${queue}. The queue is droptail.`;
   }
 
   /** Sets all controls to the setting; an unknown trace or queue becomes the default one. */
   show(): void {
     for (const [name, slider] of Object.entries(this.sliders)) slider.set(this.setting[name as NumberName]);
-    const known = (select: HTMLSelectElement, value: string) =>
-      [...select.options].some((option) => option.value === value);
-    if (!known(this.trace, this.setting.trace)) this.setting.trace = "";
-    if (!known(this.queue, this.setting.queue)) this.setting.queue = "droptail";
+    if (!isOption(this.trace, this.setting.trace)) this.setting.trace = "";
+    if (!isOption(this.queue, this.setting.queue)) this.setting.queue = "droptail";
     this.trace.value = this.setting.trace;
     this.queue.value = this.setting.queue;
     this.sliders.rate.enable(this.setting.trace === "");

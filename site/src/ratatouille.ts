@@ -111,6 +111,12 @@ export class Ratatouille {
     this.client.onended = (status) => this.ended(status);
     this.listen();
     this.paused = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const missing = this.controls.missing(this.setting);
+    if (missing !== "") {
+      showError(byId("start-error"), missing);
+      // Another link would give another digest.
+      this.replayed = null;
+    }
     this.show();
     requestAnimationFrame((now) => this.frame(now));
   }
@@ -446,6 +452,12 @@ export class Ratatouille {
     } catch {
       announce("Copy the address of this page: it has this setting.");
     }
+    // The address has a link that was drawn, and no file.
+    const { trace } = this.setting;
+    if (this.files.has(trace) && trace !== DRAWN) {
+      showError(this.error, `The address has the setting, and not the trace ${trace} from your file: `
+        + "send the file, too, or save the session, which has it.");
+    }
   }
 
   /** Returns the session up to now. */
@@ -463,6 +475,8 @@ export class Ratatouille {
         this.files.set(name, text);
         this.controls.addTrace(name);
       }
+      const missing = this.controls.missing(session.start);
+      if (missing !== "") throw new Error(missing);
       void this.replay(session);
     } catch (error) {
       showError(this.error, error);

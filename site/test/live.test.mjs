@@ -89,6 +89,24 @@ test("a link is drawn by hand, with the pointer and with keys, and stays in the 
   await close(page);
 });
 
+test("an address without its trace says so, and so does the button that copies it", async () => {
+  const page = await open("#ratatouille?speed=1&flows=cubic");
+  await drop(page, "#play", { "mine.csv": "time_ms,mbps\n0,3\n1000,4\n" });
+  await said(page, "The link follows the file mine.csv.");
+  await page.waitForFunction(() => location.hash.includes("trace=mine.csv"), null, patience);
+  await page.locator("#share").click();
+  await page.locator("#play-error").filter({ hasText: "not the trace mine.csv from your file" }).waitFor();
+  const { hash } = new URL(page.url());
+  await close(page);
+  const other = await open(hash);
+  await other.locator("#start-error").filter({ hasText: "There is no trace mine.csv here: drop its file" }).waitFor();
+  assert.equal(await other.locator("#link-trace").inputValue(), "");
+  await close(other);
+  const queue = await open("#ratatouille?queue=nonsense&flows=cubic");
+  await queue.locator("#start-error").filter({ hasText: "There is no queue nonsense" }).waitFor();
+  await close(queue);
+});
+
 test("packets in flight of all flows are link × RTT and the queue", async () => {
   const page = await open("#ratatouille?rate=12&rtt=100&speed=20&flows=newreno+newreno+newreno+newreno");
   await until(page, "a while has passed", async () => (await reading(page, "time")) > 20);

@@ -71,15 +71,13 @@ export function copySetting(setting: Setting): Setting {
   return { ...setting, drawn: [...setting.drawn], plots: [...setting.plots], flows: setting.flows.map((flow) => ({ ...flow })) };
 }
 
-const short = (value: number) => String(Number(value.toPrecision(4)));
-
 /** Returns the setting as an address. */
 export function writeAddress(setting: Setting): string {
   const words = new URLSearchParams();
   if (setting.trace) words.set("trace", setting.trace);
   if (setting.trace === DRAWN && setting.drawn.length > 0) words.set("drawn", writeDrawn(setting.drawn));
-  for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) words.set(name, short(setting[name]));
-  for (const name of ["loss", "second"] as const) if (setting[name] > 0) words.set(name, short(setting[name]));
+  for (const name of ["rate", "rtt", "buffer", "speed", "window"] as const) words.set(name, String(setting[name]));
+  for (const name of ["loss", "second"] as const) if (setting[name] > 0) words.set(name, String(setting[name]));
   words.set("queue", setting.queue);
   words.set("plots", setting.plots.join(" "));
   if (setting.pipe) words.set("pipe", "1");
@@ -87,7 +85,7 @@ export function writeAddress(setting: Setting): string {
   // without spaces.
   const word = (flow: FlowSetting) => (flow.on ? "" : "-") + flow.scheme.replaceAll(/\s/g, "");
   words.set("flows", setting.flows.map(word).join(" "));
-  if (setting.flows.some((flow) => flow.extra > 0)) words.set("extra", setting.flows.map((flow) => short(flow.extra)).join(" "));
+  if (setting.flows.some((flow) => flow.extra > 0)) words.set("extra", setting.flows.map((flow) => flow.extra).join(" "));
   if (setting.flows.some((flow) => flow.via !== "both")) words.set("via", setting.flows.map((flow) => flow.via).join(" "));
   scripts.addTo(words, setting.flows.map((flow) => flow.scheme));
   return words.toString();

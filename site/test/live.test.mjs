@@ -236,6 +236,22 @@ test("a recorded session is repeated to the same digest", async () => {
   await close(damaged);
 });
 
+test("a session with numbers of more than four digits is repeated to the same digest", async () => {
+  const page = await open("#ratatouille?rate=12.3456&rtt=60.125&buffer=12345&speed=5&flows=cubic+bbr&extra=0+123.456");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 1);
+  await page.locator("#pause").click();
+  await page.locator("#session-line").filter({ hasText: /digest [0-9a-f]{16}/ }).waitFor({ state: "attached" });
+  await page.locator("#controls-session summary").click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save session" }).click()]);
+  const file = readFileSync(await download.path(), "utf8");
+  const words = new URLSearchParams(JSON.parse(file).session);
+  assert.deepEqual(["rate", "rtt", "buffer"].map((name) => words.get(name)), ["12.3456", "60.125", "12345"]);
+  assert.match(words.get("extra"), /^0 123\.456 0/);
+  await drop(page, "#play", { "session.json": file });
+  await page.locator("#session-result").filter({ hasText: "with the recorded digest" }).waitFor();
+  await close(page);
+});
+
 for (const width of [390, 1300]) {
   test(`a chapter's sentences set the simulation at ${width} px, by keyboard`, async () => {
     const page = await open("", width);

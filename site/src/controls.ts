@@ -49,7 +49,7 @@ export class Controls {
     const { setting } = this;
     const slider = (
       id: NumberName, label: string, values: number[],
-      as: { text(value: number): string; read(text: string): number | null; examples: string; also?(value: number): boolean },
+      as: { text(value: number): string; read(text: string): number | null; examples: string | (() => string); also?(value: number): boolean },
     ) => makeSlider({
       id, label, values, low: RANGES[id][0], high: RANGES[id][1], ...as,
       changed: (value) => this.events.number(id, value),
@@ -64,7 +64,8 @@ export class Controls {
         { text: (value) => `${number(value)} ms`, read: readMillis, examples: "100 or 0.1 s" }),
       buffer: slider("buffer", "Buffer", BUFFERS, {
         text: (value) => (value === 0 ? "no limit" : value === 1 ? "1 packet" : `${value} packets`),
-        read: (text) => readBuffer(text, setting), examples: "250, 1 BDP, 64 kB, 100 ms or no limit",
+        read: (text) => readBuffer(text, { rate: setting.trace === "" ? setting.rate : null, rtt: setting.rtt }),
+        examples: () => (setting.trace === "" ? "250, 1 BDP, 64 kB, 100 ms or no limit" : "250, 64 kB or no limit"),
       }),
       loss: slider("loss", "Random loss", LOSSES, {
         text: (value) => (value === 0 ? "none" : `${number(value)} %`),

@@ -19,8 +19,8 @@ interface SliderSpec {
   text(value: number): string;
   /** Reads a value as a user writes it; null if it is none. */
   read(text: string): number | null;
-  /** Examples of values, for the field's description. */
-  examples: string;
+  /** Examples of values, for the field's description; a function if they depend on other values. */
+  examples: string | (() => string);
   /** True if `value` may be set although it is outside `low..high`, such as zero for no limit. */
   also?(value: number): boolean;
   changed(value: number): void;
@@ -50,6 +50,7 @@ export function makeSlider(spec: SliderSpec): Slider {
     const distances = spec.values.map((listed) => distance(listed, value));
     return distances.indexOf(Math.min(...distances));
   };
+  const examples = () => (typeof spec.examples === "string" ? spec.examples : spec.examples());
   let present = spec.values[0]!;
   const range = element("input", {
     type: "range", id: spec.id, min: "0", max: String(spec.values.length - 1), step: "1",
@@ -59,7 +60,7 @@ export function makeSlider(spec: SliderSpec): Slider {
   const field = element("input", {
     type: "text", id: `${spec.id}-value`, class: "value", "aria-label": `${spec.label}, value`,
     "aria-describedby": `${spec.id}-problem`, autocomplete: "off", spellcheck: false,
-    title: `Any value, for example ${spec.examples}`,
+    title: `Any value, for example ${examples()}`,
     onfocus: () => field.select(),
     onchange: () => enter(),
     onkeydown: (event: Event) => {
@@ -92,7 +93,7 @@ export function makeSlider(spec: SliderSpec): Slider {
     const value = spec.read(field.value);
     const fits = value !== null && ((value >= spec.low && value <= spec.high) || spec.also?.(value) === true);
     if (!fits) {
-      return complain(`Expected ${spec.text(spec.low)} to ${spec.text(spec.high)}, for example ${spec.examples}.`);
+      return complain(`Expected ${spec.text(spec.low)} to ${spec.text(spec.high)}, for example ${examples()}.`);
     }
     apply(Number(value.toPrecision(4)));
     announce(`${spec.label}: ${spec.text(present)}`);

@@ -11,6 +11,7 @@ test("values of people can be set, with units, and mistakes are named", async ()
   for (const [id, text, value] of [
     ["rate", "10", "10 Mbit/s"], ["rate", "500 kbit/s", "0.5 Mbit/s"], ["rate", "0.1Gbps", "100 Mbit/s"],
     ["rtt", "20", "20 ms"], ["rtt", "0.2 s", "200 ms"], ["buffer", "1 BDP", "1667 packets"], ["buffer", "15 kB", "10 packets"],
+    ["rate", "500000 bits/s", "0.5 Mbit/s"], ["rate", "2 Mbits/s", "2 Mbit/s"], ["rtt", "0,125 s", "125 ms"],
     ["buffer", "no limit", "no limit"], ["buffer", "1", "1 packet"], ["loss", "0.25 %", "0.25 %"], ["loss", "none", "none"],
     ["speed", "0.3", "0.3 ×"], ["window", "7 s", "7 s"],
   ]) {
@@ -19,7 +20,8 @@ test("values of people can be set, with units, and mistakes are named", async ()
     assert.equal(await heard(id), value, `${id}: ${text}`);
     assert.equal(await page.locator(`#${id}-value`).inputValue(), value);
   }
-  for (const [id, text] of [["rate", "fast"], ["rate", "10 MB/s"], ["rate", "0"], ["rtt", "1 h"], ["buffer", "-3"], ["loss", "90"]]) {
+  for (const [id, text] of [["rate", "fast"], ["rate", "10 MB/s"], ["rate", "0"], ["rtt", "1 h"], ["buffer", "-3"], ["loss", "90"],
+    ["rate", "100 bits/s"], ["rate", "12 bit"], ["rate", "1,200 kbit/s"], ["buffer", "1,000"], ["buffer", "1,000 packets"]]) {
     const before = await heard(id);
     await setValue(page, id, text);
     await page.locator(`#${id}-problem`).filter({ hasText: "Expected" }).waitFor();
@@ -28,6 +30,14 @@ test("values of people can be set, with units, and mistakes are named", async ()
     await page.locator(`#${id}-value`).press("Escape");
     assert.equal(await page.locator(`#${id}-problem`).isVisible(), false);
   }
+  // The rate of a trace varies: the slider's, which is off, makes no sizes.
+  await page.locator("#link-trace").selectOption("lte-driving");
+  for (const text of ["1 BDP", "100 ms"]) {
+    await setValue(page, "buffer", text);
+    await page.locator("#buffer-problem").filter({ hasText: "for example 250, 64 kB or no limit" }).waitFor();
+    await page.locator("#buffer-value").press("Escape");
+  }
+  await page.locator("#link-trace").selectOption("");
   // The slider itself stops at round numbers only.
   const seen = [];
   await page.locator("#rate").focus();

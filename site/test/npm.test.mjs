@@ -104,7 +104,8 @@ test("Node.js runs settings, scenarios and requests", () => {
       scenario: simulator.scenario(${JSON.stringify(scenario)}),
       traces: simulator.catalog().traces, times: series.link.time_s.length, inFlight: Math.max(...series.flows[0].in_flight),
       wrong: [{ rate: "fast" }, { rtt: "-1" }, { schemes: "" }, { schemes: "nonsense" }, { trace: "lte-driving" }, { buffer: "x" }, { duration: 1e6 },
-        { rate: undefined, trace: "nowhere" }, { rate: undefined, trace: "lte-driving", buffer: "1 BDP" }].map(wrong),
+        { rate: undefined, trace: "nowhere" }, { rate: undefined, trace: "lte-driving", buffer: "1 BDP" },
+        { rate: undefined, trace: "lte-driving", buffer: "100 ms " }, { buffer: "1,000" }].map(wrong),
     }));`);
   const [cubic, abc] = found.result.flows;
   assert.equal(cubic.scheme, "cubic");
@@ -116,7 +117,7 @@ test("Node.js runs settings, scenarios and requests", () => {
   assert.notEqual(found.seeded, found.unseeded);
   assert.ok(found.traces.includes("lte-driving") && found.times > 900 && found.inFlight > 10, `${found.times} ${found.inFlight}`);
   assert.equal(found.scenario.digest, golden[1]);
-  const words = [/rate "fast": expected Mbit/, /rtt "-1"/, /schemes ""/, /nonsense/, /expected one of the two/, /buffer "x"/, /duration/, /nowhere/, /on a trace/];
+  const words = [/rate "fast": expected Mbit/, /rtt "-1"/, /schemes ""/, /nonsense/, /expected one of the two/, /buffer "x"/, /duration/, /nowhere/, /on a trace/, /on a trace/, /buffer "1,000"/];
   for (const [at, pattern] of words.entries()) assert.match(found.wrong[at], pattern);
 });
 

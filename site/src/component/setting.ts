@@ -87,8 +87,9 @@ export function readSetting(setting: RunSetting): ReadSetting {
   }
   const rate = readWithin("rate", setting.rate, 12, readRate, [0.01, 1000], "Mbit/s, such as 12 or 500 kbit/s");
   const rtt = readWithin("rtt", setting.rtt, 100, readMillis, [0.001, 60_000], "ms, such as 100 or 0.1 s");
-  const perLink = (text: string) => readBuffer(text, { rate: trace === null ? rate : 12, rtt });
-  if (trace !== null && /bdp|ms$|[^a-z]s$/i.test(String(setting.buffer ?? ""))) {
+  const perLink = (text: string) => readBuffer(text, { rate: trace === null ? rate : null, rtt });
+  const buffer = String(setting.buffer ?? 250);
+  if (trace !== null && perLink(buffer) === null && readBuffer(buffer, { rate, rtt }) !== null) {
     throw new Error(`buffer "${setting.buffer}": on a trace, whose rate varies, expected packets or bytes`);
   }
   const wholeNumber = (text: string) => (/^\s*\d+\s*$/.test(text) ? Number(text) : null);

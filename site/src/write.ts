@@ -3,6 +3,7 @@
 import "./write.css";
 import type { Catalog } from "./catalog";
 import { Client } from "./client";
+import { splitSchemes } from "./component/setting";
 import { Contest } from "./contest";
 import { announce, byId, element, showError } from "./dom";
 import { Editor } from "./editor";
@@ -11,7 +12,9 @@ import { FIELD_HELP, PLAN_HELP } from "./write-help";
 import { CompareResults, type Result } from "./results";
 import type { Script } from "./sandbox/controllers";
 import { scripts } from "./scripts";
+import { FLOWS, RANGES } from "./state";
 import { currentTab } from "./tabs";
+import { readBuffer, readMillis, readRate } from "./units";
 
 interface Progress {
   runs: number;
@@ -267,17 +270,36 @@ export class Write {
 
   /** Shows the controller in Ratatouille, beside the schemes that it runs against. */
   private async live(): Promise<void> {
+    showError(this.error, "");
+    let words: URLSearchParams;
+    try {
+      words = this.liveSetting();
+    } catch (error) {
+      return this.fail(error);
+    }
     if (!(await this.keep())) return;
-    const { against, link, rtt } = this.fields;
-    const rate = /^([\d.]+)\s*Mbps$/i.exec(link.value.trim())?.[1];
-    const words = new URLSearchParams();
-    if (rate === undefined) words.set("trace", link.value.trim());
-    else words.set("rate", rate);
-    const milliseconds = /^([\d.]+)\s*ms$/.exec(rtt.value.trim())?.[1];
-    if (milliseconds !== undefined) words.set("rtt", milliseconds);
-    const others = against.value.split(",").map((text) => text.trim().split("+", 1)[0]!).filter((text) => text !== "");
-    words.set("flows", [this.script.name, ...others].slice(0, 8).join(" "));
-    scripts.addTo(words, [this.script.name]);
+    scripts.addTo(words, words.get("flows")!.split(" "));
     location.hash = `ratatouille?${words.toString()}`;
+  }
+
+  /** Returns the form as a setting of Ratatouille. Throws an error in words if the live view does not have it. */
+  private liveSetting(): URLSearchParams {
+    const value = (name: Field) => this.fields[name].value.trim();
+    const within = (name: "rate" | "rtt" | "buffer", text: string, number: number | null, unit: string) => {
+      const [low, high] = RANGES[name];
+      if (number !== null && number >= low && number <= high) return String(number);
+      throw new Error(`The live view does not have ${name} "${text}": it has ${low} to ${high} ${unit}.`);
+    };
+    const schemes = [this.script.name, ...splitSchemes(value("against"))];
+    if (schemes.length > FLOWS) throw new Error(`The live view has ${FLOWS} flows, and these are ${schemes.length}.`);
+    const queued = schemes.find((scheme) => /\+[^\]]*$/.test(scheme));
+    if (queued !== undefined) throw new Error(`The live view has one queue for all flows: leave out that of ${queued}, and choose it there.`);
+    const rate = readRate(value("link"));
+    const words = new URLSearchParams(rate === null ? { trace: value("link") } : { rate: within("rate", value("link"), rate, "Mbit/s") });
+    const rtt = readMillis(value("rtt"));
+    words.set("rtt", within("rtt", value("rtt"), rtt, "ms"));
+    words.set("buffer", within("buffer", value("buffer"), readBuffer(value("buffer"), { rate, rtt: rtt ?? 0 }), "packets"));
+    words.set("flows", schemes.map((scheme) => scheme.replaceAll(/\s/g, "")).join(" "));
+    return words;
   }
 }

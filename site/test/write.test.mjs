@@ -68,6 +68,31 @@ test("an address has the controller, which runs only after the reader presses Ru
   await close(other);
 });
 
+test("the live view has the link of the form, or says what it does not have", async () => {
+  const page = await open("#write");
+  const fill = (name, text) => page.locator(`#write input[name=${name}]`).fill(text);
+  const watch = page.getByRole("button", { name: "Watch live" });
+  for (const [name, wrong, words, right] of [
+    ["link", "400Mbps", 'rate "400Mbps": it has 0.3 to 300 Mbit/s', "500kbps"],
+    ["rtt", "0.9s", 'rtt "0.9s": it has 5 to 500 ms', "0.2s"],
+    ["against", "cubic+codel", "leave out that of cubic+codel", "vegas[alpha=3,beta=6],cubic"],
+    ["buffer", "many", 'buffer "many"', "2BDP"],
+  ]) {
+    await fill(name, wrong);
+    await watch.click();
+    await alert(page, words);
+    await fill(name, right);
+  }
+  await watch.click();
+  await page.waitForFunction(() => location.hash.startsWith("#ratatouille"));
+  await page.waitForSelector("html[data-ready]");
+  await page.locator("#rate-value").waitFor();
+  const seen = () => Promise.all(["rate", "rtt", "buffer"].map((id) => page.locator(`#${id}-value`).inputValue()));
+  await until(page, "the setting of the form", async () => String(await seen()) === "0.5 Mbit/s,200 ms,17 packets");
+  assert.match(await page.evaluate(() => decodeURIComponent(location.hash)), /flows=aimd\+vegas\[alpha=3,beta=6\]\+cubic/);
+  await close(page);
+});
+
 test("a damaged address is told", async () => {
   const page = await open("#write?controller=mine.AAAA");
   await page.locator("#start-error").filter({ hasText: "damaged" }).waitFor();

@@ -17,13 +17,14 @@ export interface FlowStatus {
   marked: number;
   accelerated: number;
   braked: number;
-  departed: number;
+  /** Packets that the flow's first link has transmitted or dropped. */
+  entered: number;
   rules: number[] | null;
 }
 
-/** Returns the number of lost packets, and their share of those that left the link or were dropped. */
+/** Returns the number of lost packets, and their share of those that left the first link or were dropped there. */
 function lostText(flow: FlowStatus): string {
-  const share = (100 * flow.lost) / Math.max(1, flow.departed + flow.dropped);
+  const share = (100 * flow.lost) / Math.max(1, flow.entered);
   return flow.lost === 0 ? "0" : `${flow.lost} (${share < 0.095 ? share.toFixed(2) : formatShort(share)} %)`;
 }
 

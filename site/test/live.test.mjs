@@ -153,6 +153,14 @@ test("flows have their own RTT, a second link, and loss", async () => {
   await close(page);
 });
 
+test("the share of lost packets is that of packets, also over two links", async () => {
+  const page = await open("#ratatouille?rate=12&rtt=20&second=12&loss=10&speed=20&flows=newreno");
+  await until(page, "a while has passed", async () => (await reading(page, "time")) > 60);
+  const share = Number(/\(([\d.]+) %\)/.exec(await cell(page, 1, 3))[1]);
+  assert.ok(share > 7 && share < 14, `${share} %`);
+  await close(page);
+});
+
 test("further plots are chosen, and stay in the address", async () => {
   const page = await open("#ratatouille?plots=queue&flows=cubic", 390);
   assert.deepEqual(await page.locator("#series figcaption").allInnerTexts(), ["Queue"]);

@@ -313,6 +313,7 @@ impl LiveRun {
                 "marked": marks.marked,
                 "accelerated": marks.accelerated,
                 "braked": marks.braked,
+                "entered": marks.entered,
                 "departed": marks.departed,
                 "sojourn_ms": marks.sojourn.as_millis_f64(),
                 "rules": self.rules[index].as_ref().map(Rules::take),

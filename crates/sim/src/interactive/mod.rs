@@ -75,6 +75,8 @@ struct InteractiveFlow {
     /// Current flow number of its packets.
     number: usize,
     is_abc: bool,
+    /// Number of the first link on the path of its data.
+    first_link: Option<usize>,
     at_links: LinkCounts,
 }
 
@@ -118,11 +120,16 @@ impl Interactive {
         let mut flows = Vec::new();
         for (number, (spec, on)) in scenario.flows.iter().zip(on).enumerate() {
             let class = restart::halves(&spec.scheme, names.as_ref())?.class;
+            let first_link = spec
+                .path
+                .first()
+                .and_then(|first| scenario.links.iter().position(|link| link.name == *first));
             flows.push(InteractiveFlow {
                 on,
                 starts: u32::from(on),
                 number,
                 is_abc: class == TrafficClass::EXPLICIT,
+                first_link,
                 at_links: LinkCounts::default(),
             });
         }
@@ -177,7 +184,7 @@ impl Interactive {
                 for event in link.log().events() {
                     let owner = owners.get(event.flow as usize).copied().flatten();
                     if let Some(flow) = owner.and_then(|owner| flows.get_mut(owner)) {
-                        flow.at_links.count(event, flow.is_abc);
+                        flow.at_links.count(event, flow.is_abc, flow.first_link == Some(index));
                     }
                     if let Some(events) = watched {
                         events.push(PacketEvent { link: index, flow: owner, event: *event });

@@ -39,6 +39,9 @@ pub struct FlowState {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkCounts {
+    /// Packets that the flow's first link transmitted or dropped: each packet once, however many
+    /// links it passes.
+    pub entered: u64,
     /// Packets transmitted.
     pub departed: u64,
     /// Packets dropped.
@@ -54,7 +57,9 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    pub(super) fn count(&mut self, event: &LinkEvent, is_abc: bool) {
+    /// Counts an event at a link, which is the flow's first one if `is_first`.
+    pub(super) fn count(&mut self, event: &LinkEvent, is_abc: bool, is_first: bool) {
+        self.entered += u64::from(is_first && event.kind != EventKind::Arrival);
         let brake = event.marked && event.after == Ecn::Ect0;
         self.marked += u64::from(event.marked && event.after == Ecn::Ce);
         self.braked += u64::from(brake);

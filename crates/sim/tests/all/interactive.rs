@@ -140,6 +140,23 @@ fn flows_are_switched_off_and_on() {
     assert_eq!(run.scenario().flows[1].scheme.name(), "bbr");
 }
 
+/// A packet that passes two links is sent once: shares of losses are those of packets.
+#[test]
+fn packets_enter_their_first_link_once() {
+    let mut two = scenario(12.0, &["newreno", "newreno"]);
+    let mut second = two.links[0].clone();
+    second.name = "second".into();
+    two.flows[0].path.push(second.name.clone());
+    two.links.push(second);
+    let mut run = Interactive::new(two).expect("builds");
+    run.advance(secs(20.0));
+    let both = run.flow(0).expect("a flow");
+    let (counts, one) = (both.at_links, run.flow(1).expect("a flow").at_links);
+    assert!(counts.departed > 19 * counts.entered / 10, "{counts:?}");
+    assert!((counts.entered..counts.entered + 300).contains(&both.sent), "{both:?}");
+    assert_eq!(one.entered, one.departed + one.dropped);
+}
+
 /// ABC's router is added with the first ABC flow; marks are counted per flow.
 #[test]
 fn routers_come_with_the_flows() {

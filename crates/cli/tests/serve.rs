@@ -142,6 +142,24 @@ fn compressed_files_and_hashed_names() {
 }
 
 #[test]
+fn a_folder_has_a_slash_at_the_end_of_its_address() {
+    let folder = site("serve-folder");
+    for name in ["book", "a b"] {
+        std::fs::create_dir_all(folder.path(&format!("site/{name}"))).expect("folders");
+        folder.write(&format!("site/{name}/index.html"), b"the book");
+    }
+    let server = Server::start(&folder.path("site"));
+    for (path, location) in [("/book", "./book/"), ("//book", "./book/"), ("/a%20b", "./a%20b/")] {
+        let answer = server.get(path);
+        assert!(answer.starts_with("HTTP/1.1 301 Moved Permanently\r\n"), "{answer}");
+        assert!(answer.contains(&format!("\r\nLocation: {location}\r\n")), "{answer}");
+    }
+    assert!(server.get("/book/").ends_with("\r\n\r\nthe book"));
+    // A folder without a page is none.
+    assert!(server.get("/assets").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
 fn bad_requests_are_refused_and_the_server_goes_on() {
     let folder = site("serve-bad");
     let server = Server::start(&folder.path("site"));

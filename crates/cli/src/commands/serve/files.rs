@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use super::http::{Coding, Refusal, SINGLE};
+use super::http::{Coding, FOLDER, Refusal, SINGLE};
 
 /// The page.
 #[derive(Clone, Debug)]
@@ -43,7 +43,8 @@ impl Files {
     /// Returns a file in one of the accepted codings, or as it is; `path` begins with `/`.
     ///
     /// # Errors
-    /// The path leads out of the folder, also by a link, or names no file.
+    /// The path leads out of the folder, also by a link, or names no file; [`FOLDER`] if it names a folder without
+    /// a `/` at its end.
     pub(super) fn read(&self, path: &str, accepted: &[Coding]) -> Result<File, Refusal> {
         const NONE: Refusal = Refusal(404, "there is no such file");
         let whole = match self {
@@ -62,6 +63,9 @@ impl Files {
         let mut file = whole.join(relative);
         if file.is_dir() {
             file.push("index.html");
+            if !path.ends_with('/') && file.is_file() {
+                return Err(FOLDER);
+            }
         }
         let file = file.canonicalize().map_err(|_| NONE)?;
         if !file.starts_with(whole) {

@@ -75,17 +75,21 @@ pub(super) struct Headers<'a> {
     pub(super) varies: bool,
     /// Whether the file at this path never changes, because its name has a hash of its content.
     pub(super) is_immutable: bool,
+    /// Where the browser finds what it asks for, if that is another path.
+    pub(super) location: Option<String>,
 }
 
 impl Headers<'_> {
     /// Returns the headers of a text without a file.
     pub(super) fn of_text() -> Headers<'static> {
         let kind = "text/plain; charset=utf-8";
-        Headers { kind, path: "", coding: None, varies: false, is_immutable: false }
+        let (path, coding, location) = ("", None, None);
+        Headers { kind, path, coding, varies: false, is_immutable: false, location }
     }
 
     fn write(&self, length: usize) -> String {
-        let Headers { kind, path, coding, varies, is_immutable } = self;
+        let Headers { kind, path, coding, varies, is_immutable, location } = self;
+        let location = location.as_ref().map(|path| format!("Location: {path}\r\n"));
         let coding = coding.map(|coding| format!("Content-Encoding: {}\r\n", coding.name()));
         let vary = if *varies { "Vary: Accept-Encoding\r\n" } else { "" };
         let cache = match is_immutable {
@@ -93,8 +97,9 @@ impl Headers<'_> {
             false => "no-cache",
         };
         format!(
-            "Content-Type: {kind}\r\nContent-Length: {length}\r\n{}{vary}\
+            "Content-Type: {kind}\r\nContent-Length: {length}\r\n{}{}{vary}\
              Cache-Control: {cache}\r\nContent-Security-Policy: {}\r\n{HEADERS}\r\n",
+            location.unwrap_or_default(),
             coding.unwrap_or_default(),
             policy(path)
         )
@@ -106,6 +111,20 @@ impl Headers<'_> {
 pub(super) struct Refusal(pub(super) u16, pub(super) &'static str);
 
 const BAD: Refusal = Refusal(400, "this is no HTTP request");
+
+/// A folder whose path has no `/` at its end: links in its page would lead beside the folder.
+pub(super) const FOLDER: Refusal = Refusal(301, "this is a folder: its address ends with /");
+
+/// Returns the address of a folder, relative to the path without a `/` at its end.
+pub(super) fn folder_address(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let encoded = name.bytes().map(|byte| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => char::from(byte).into(),
+        byte => format!("%{byte:02X}"),
+    });
+    // A name with a colon alone would be a scheme (RFC 3986 §4.2).
+    format!("./{}/", encoded.collect::<String>())
+}
 
 /// Reads a request. Returns `None` if the connection was closed before it.
 ///
@@ -249,6 +268,7 @@ pub(super) fn answer(
 ) -> io::Result<()> {
     let reason = match status {
         200 => "OK",
+        301 => "Moved Permanently",
         400 => "Bad Request",
         403 => "Forbidden",
         404 => "Not Found",

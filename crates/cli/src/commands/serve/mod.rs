@@ -160,10 +160,16 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
             match answer {
                 Ok(files::File { bytes, kind, coding, varies, is_immutable }) => {
                     let path = files.policy_path(&request.path);
-                    let headers = Headers { kind, path, coding, varies, is_immutable };
+                    let location = None;
+                    let headers = Headers { kind, path, coding, varies, is_immutable, location };
                     http::answer(&mut &*stream, 200, &headers, &bytes, request.head_only)
                 }
-                Err(refusal) => refuse(stream, &refusal, request.head_only),
+                Err(refusal) => {
+                    let is_folder = refusal == http::FOLDER;
+                    let location = is_folder.then(|| http::folder_address(&request.path));
+                    let headers = Headers { location, ..Headers::of_text() };
+                    refuse_with(stream, &refusal, &headers, request.head_only)
+                }
             }
         }
         Err(refusal) => {
@@ -177,9 +183,18 @@ fn serve(stream: &TcpStream, files: &Files) -> io::Result<()> {
     }
 }
 
-fn refuse(stream: &TcpStream, Refusal(status, why): &Refusal, head_only: bool) -> io::Result<()> {
+fn refuse(stream: &TcpStream, refusal: &Refusal, head_only: bool) -> io::Result<()> {
+    refuse_with(stream, refusal, &Headers::of_text(), head_only)
+}
+
+fn refuse_with(
+    stream: &TcpStream,
+    Refusal(status, why): &Refusal,
+    headers: &Headers<'_>,
+    head_only: bool,
+) -> io::Result<()> {
     let text = format!("{why}\n");
-    http::answer(&mut &*stream, *status, &Headers::of_text(), text.as_bytes(), head_only)
+    http::answer(&mut &*stream, *status, headers, text.as_bytes(), head_only)
 }
 
 /// A connection that can be read until some time, however slowly its bytes arrive.

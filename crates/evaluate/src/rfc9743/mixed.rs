@@ -27,7 +27,11 @@ macro_rules! harm {
         Criterion::measured(
             $id,
             "5.2.1 existing congestion control",
-            concat!("How much of its rate does a ", $rival, " flow lose against one more flow?"),
+            concat!(
+                "How much of its rate does a ",
+                $rival,
+                " flow lose against one more flow (below zero: gain)?"
+            ),
             Measured::new(
                 $case,
                 "lost rate",
@@ -42,7 +46,7 @@ macro_rules! harm {
                 |look| look.lost("flow.rival.goodput"),
             )
             .judged(Bounds::new(20.0, 60.0, HARM)),
-            "A negative figure is a gain.",
+            "",
         )
     };
 }

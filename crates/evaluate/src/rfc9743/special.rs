@@ -114,7 +114,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     Criterion::measured(
         "fq_codel.harm",
         "7.1 active queue management",
-        "How much of its rate does a Cubic flow lose in FQ-CoDel against one more flow?",
+        "How much of its rate does a Cubic flow lose in FQ-CoDel against one more flow (below zero: gain)?",
         Measured::new(
             "fq_codel",
             "lost rate",
@@ -123,7 +123,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             |look| look.lost("flow.rival.goodput"),
         )
         .judged(Bounds::new(10.0, 40.0, AQM)),
-        "A negative figure is a gain.",
+        "",
     ),
     Criterion::measured(
         "ecn.drops",
@@ -145,7 +145,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
     Criterion::measured(
         "l4s.cubic",
         "7.1 active queue management",
-        "How much of its rate does a Cubic flow lose in DualPI2 against one more flow?",
+        "How much of its rate does a Cubic flow lose in DualPI2 against one more flow (below zero: gain)?",
         Measured::new(
             "l4s-cubic",
             "lost rate",
@@ -154,7 +154,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             |look| look.lost("flow.rival.goodput"),
         )
         .judged(Bounds::new(20.0, 60.0, AQM)),
-        "A negative figure is a gain.",
+        "",
     ),
     Criterion::measured(
         "l4s.prague",

@@ -95,7 +95,7 @@ pub use region::Region;
 pub use run::{Band, Quantiles, RunPoint, RunSetting, RunView, RunsView, TableFigure, TimeSeries};
 pub use scale::{Scale, Tick};
 pub use scatter::{Dot, Marker, Scatter};
-pub use scenario::{FlowView, scenario_page};
+pub use scenario::{FlowRanges, FlowView, scenario_page};
 pub use series::{Fold, Series, Shade, bins_drawn_as_one};
 pub use style::Paint;
 pub use summary::{bars_figure, bars_svg, summary_table, table_of};

@@ -3,6 +3,7 @@
 pub use paceline_measure::Quantiles;
 
 use crate::inner::InnerValues;
+use crate::table::Cell;
 
 /// Quantities over time, in bins of equal length that start at time zero. NaN marks a bin without a
 /// measurement.
@@ -68,15 +69,31 @@ pub struct TableFigure {
     pub explanation: String,
     /// The figure; NaN if it was not measured.
     pub value: f64,
+    /// Range of 90 % of the runs, if the figure is a median of several.
+    pub range: Option<[f64; 2]>,
     /// Number of decimals that are shown.
     pub decimals: usize,
 }
 
 impl TableFigure {
-    /// A figure with all its fields.
+    /// A figure of one run.
     pub fn new(heading: &str, explanation: &str, value: f64, decimals: usize) -> TableFigure {
         let (heading, explanation) = (heading.into(), explanation.into());
-        TableFigure { heading, explanation, value, decimals }
+        TableFigure { heading, explanation, value, range: None, decimals }
+    }
+
+    /// Gives the figure a range.
+    pub fn with_range(self, range: Option<[f64; 2]>) -> TableFigure {
+        TableFigure { range, ..self }
+    }
+
+    /// Returns the figure as a cell: its value, and its range if the ends differ.
+    pub(crate) fn cell(&self) -> Cell {
+        let number = Cell::number(self.value, self.decimals);
+        match self.range {
+            Some([low, high]) if low < high => number.with_range(low, high, self.decimals),
+            _ => number,
+        }
     }
 }
 

@@ -37,6 +37,8 @@ pub struct FlowView {
     pub rtt_ms: Quantiles,
     /// Number of packets retransmitted.
     pub retransmits: u64,
+    /// Ranges of these figures, if they are medians of several runs.
+    pub ranges: Option<FlowRanges>,
     /// Further figures, which only some flows have, such as those of a video.
     pub figures: Vec<TableFigure>,
     /// The length of a bin in seconds.
@@ -45,6 +47,23 @@ pub struct FlowView {
     pub goodput_series_mbps: Vec<f64>,
     /// Inner values of its controller in each bin; of several runs, of run 1.
     pub state: InnerValues,
+}
+
+/// Ranges of 90 % of the runs around the medians of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FlowRanges {
+    /// Goodput in Mbit/s.
+    pub goodput_mbps: [f64; 2],
+    /// Mean of the one-way delay in ms.
+    pub one_way_mean_ms: [f64; 2],
+    /// Its 95th percentile.
+    pub one_way_p95_ms: [f64; 2],
+    /// Mean of the round-trip time in ms.
+    pub rtt_mean_ms: [f64; 2],
+    /// Its 95th percentile.
+    pub rtt_p95_ms: [f64; 2],
+    /// Packets retransmitted.
+    pub retransmits: [f64; 2],
 }
 
 /// Returns the page of one scenario: the flows' trade-off, tables of links and flows, then each
@@ -160,45 +179,48 @@ fn trade_off(flows: &[FlowView], keys: &[String], palette: &Palette) -> Scatter 
     }
 }
 
-fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
-    let heads = [
-        ("flow", ""),
-        ("scheme", ""),
-        ("Mbit/s", "goodput: bytes that arrived for the first time"),
-        ("one-way mean ms", "time from sending to arrival"),
-        ("one-way p95 ms", "time from sending to arrival"),
-        ("RTT mean ms", "round-trip time per acknowledgement"),
-        ("RTT p95 ms", "round-trip time per acknowledgement"),
-        ("resent", "packets sent again"),
+/// The figures of a flow: those that all flows have, then those that its view adds.
+fn figures(flow: &FlowView) -> Vec<TableFigure> {
+    let FlowView { goodput_mbps, one_way_delay_ms: one_way, rtt_ms: rtt, .. } = flow;
+    let (goodput, resent) =
+        ("goodput: bytes that arrived for the first time", "packets sent again");
+    let (sent, acked) = ("time from sending to arrival", "round-trip time per acknowledgement");
+    let figure = |heading, hint, value, decimals, range: fn(FlowRanges) -> [f64; 2]| {
+        TableFigure::new(heading, hint, value, decimals).with_range(flow.ranges.map(range))
+    };
+    let of_all = [
+        figure("Mbit/s", goodput, *goodput_mbps, 2, |ranges| ranges.goodput_mbps),
+        figure("one-way mean ms", sent, one_way.mean, 1, |ranges| ranges.one_way_mean_ms),
+        figure("one-way p95 ms", sent, one_way.p95, 1, |ranges| ranges.one_way_p95_ms),
+        figure("RTT mean ms", acked, rtt.mean, 1, |ranges| ranges.rtt_mean_ms),
+        figure("RTT p95 ms", acked, rtt.p95, 1, |ranges| ranges.rtt_p95_ms),
+        figure("resent", resent, flow.retransmits as f64, 0, |ranges| ranges.retransmits),
     ];
-    let mut further: Vec<&TableFigure> = Vec::new();
-    for figure in flows.iter().flat_map(|flow| &flow.figures) {
-        if !further.iter().any(|head| head.heading == figure.heading) {
-            further.push(figure);
+    of_all.into_iter().chain(flow.figures.iter().cloned()).collect()
+}
+
+fn flow_table(flows: &[FlowView], keys: &[String], palette: &Palette) -> Table {
+    let all: Vec<Vec<TableFigure>> = flows.iter().map(figures).collect();
+    let mut heads: Vec<&TableFigure> = Vec::new();
+    for figure in all.iter().flatten() {
+        if !heads.iter().any(|head| head.heading == figure.heading) {
+            heads.push(figure);
         }
     }
-    let row = |(flow, key): (&FlowView, &String)| {
-        let figures = further.iter().map(|head| {
-            let found = flow.figures.iter().find(|one| one.heading == head.heading);
-            Cell::number(found.map_or(f64::NAN, |one| one.value), head.decimals)
+    let row = |((flow, figures), key): ((&FlowView, &Vec<TableFigure>), &String)| {
+        let numbers = heads.iter().map(|head| {
+            let found = figures.iter().find(|one| one.heading == head.heading);
+            found.map_or_else(|| Cell::number(f64::NAN, head.decimals), TableFigure::cell)
         });
-        let cells = vec![
-            Cell::text(&flow.name).with_look(palette.paint(key)),
-            Cell::text(&flow.scheme),
-            Cell::number(flow.goodput_mbps, 2),
-            Cell::number(flow.one_way_delay_ms.mean, 1),
-            Cell::number(flow.one_way_delay_ms.p95, 1),
-            Cell::number(flow.rtt_ms.mean, 1),
-            Cell::number(flow.rtt_ms.p95, 1),
-            Cell::number(flow.retransmits as f64, 0),
-        ];
-        cells.into_iter().chain(figures).collect()
+        let names =
+            [Cell::text(&flow.name).with_look(palette.paint(key)), Cell::text(&flow.scheme)];
+        names.into_iter().chain(numbers).collect()
     };
-    let further_heads = further.iter().map(|head| (head.heading.clone(), head.explanation.clone()));
-    let heads = heads.map(|(name, hint)| (name.to_owned(), hint.to_owned()));
+    let names = ["flow", "scheme"].map(|name| (name.to_owned(), String::new()));
+    let further = heads.iter().map(|head| (head.heading.clone(), head.explanation.clone()));
     Table {
-        columns: heads.into_iter().chain(further_heads).collect(),
-        rows: flows.iter().zip(keys).map(row).collect(),
+        columns: names.into_iter().chain(further).collect(),
+        rows: flows.iter().zip(&all).zip(keys).map(row).collect(),
     }
 }
 
@@ -257,6 +279,14 @@ mod tests {
         let html = scenario_page(&info, &[], &[flow("bulk", "abc"), call]);
         assert_sound(&html);
         assert!(html.contains("frozen %") && html.contains("12.5"));
+        // Medians of several runs have the ranges around them.
+        let ranges = FlowRanges { goodput_mbps: [2.5, 3.5], ..FlowRanges::default() };
+        let mut several = FlowView { ranges: Some(ranges), ..flow("bulk", "abc") };
+        let frozen = TableFigure::new("frozen %", "no frame", 12.5, 1);
+        several.figures = vec![frozen.with_range(Some([10.0, 15.0]))];
+        let html = scenario_page(&info, &[], &[several]);
+        assert!(html.contains("3.00 (2.50-3.50)") && html.contains("12.5 (10.0-15.0)"), "{html}");
+        assert!(html.contains(">60.0<"), "equal runs have no range");
         let state = vec![("gradient".to_owned(), vec![1.0, -1.0])];
         let own = FlowView { state: state.clone(), ..flow("own", "mine") };
         let html = scenario_page(&info, &[], &[FlowView { state, ..flow("abc", "abc") }, own]);

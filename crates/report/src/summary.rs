@@ -73,9 +73,9 @@ pub fn summary_table(runs: &[RunView], palette: &Palette) -> Table {
 
 /// Returns this table with other headings for views' traces and schemes: links and their queues.
 pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table {
-    let figures: Vec<Vec<RangedFigure>> = runs.iter().map(figures).collect();
+    let figures: Vec<Vec<TableFigure>> = runs.iter().map(figures).collect();
     let mut used: Vec<&TableFigure> = Vec::new();
-    for RangedFigure { figure, .. } in figures.iter().flatten() {
+    for figure in figures.iter().flatten() {
         if figure.value.is_finite() && !used.iter().any(|head| head.heading == figure.heading) {
             used.push(figure);
         }
@@ -86,7 +86,7 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
     let [trace, scheme] = names;
     let names = [trace].into_iter().chain(settings.iter().copied()).chain([scheme]);
     let columns = names.map(|name| (name.to_owned(), String::new())).chain(heads);
-    let row = |(run, figures): (&RunView, &Vec<RangedFigure>)| {
+    let row = |(run, figures): (&RunView, &Vec<TableFigure>)| {
         let link = match &run.setting {
             None if is_sweep => vec![Cell::text(&run.trace), Cell::text(""), Cell::text("")],
             None => vec![Cell::text(&run.trace)],
@@ -98,27 +98,16 @@ pub fn table_of(runs: &[RunView], palette: &Palette, names: [&str; 2]) -> Table 
         };
         let scheme = Cell::text(&run.scheme).with_look(palette.paint(&run.scheme));
         let numbers = used.iter().map(|head| {
-            let found = figures.iter().find(|one| one.figure.heading == head.heading);
-            let value = found.map_or(f64::NAN, |one| one.figure.value);
-            let number = Cell::number(value, head.decimals);
-            match found.and_then(|one| one.range) {
-                Some([low, high]) if low < high => number.with_range(low, high, head.decimals),
-                _ => number,
-            }
+            let found = figures.iter().find(|one| one.heading == head.heading);
+            found.map_or_else(|| Cell::number(f64::NAN, head.decimals), TableFigure::cell)
         });
         link.into_iter().chain([scheme]).chain(numbers).collect()
     };
     Table { columns: columns.collect(), rows: runs.iter().zip(&figures).map(row).collect() }
 }
 
-/// A figure of a row, with its range over several runs.
-struct RangedFigure {
-    figure: TableFigure,
-    range: Option<[f64; 2]>,
-}
-
 /// The figures of a row: those of the charts, then those that the view adds.
-fn figures(view: &RunView) -> Vec<RangedFigure> {
+fn figures(view: &RunView) -> Vec<TableFigure> {
     let (delay, runs) = (view.queue_delay_ms, view.runs.as_ref());
     let used = 100.0 * view.utilization;
     let percent = |range: [f64; 2]| range.map(|share| 100.0 * share);
@@ -131,17 +120,16 @@ fn figures(view: &RunView) -> Vec<RangedFigure> {
         ("p99 ms", "queueing delay in ms: 99th percentile", delay.p99, 1),
         ("max ms", "queueing delay in ms: largest", delay.max, 1),
     ];
-    let with_range = |(heading, explanation, value, decimals)| RangedFigure {
-        range: match heading {
+    let with_range = |(heading, explanation, value, decimals)| {
+        let range = match heading {
             "Mbit/s" => runs.map(|runs| runs.throughput_mbps),
             "used %" => runs.map(|runs| percent(runs.utilization)),
             "p95 ms" => runs.map(|runs| runs.p95_ms),
             _ => None,
-        },
-        figure: TableFigure::new(heading, explanation, value, decimals),
+        };
+        TableFigure::new(heading, explanation, value, decimals).with_range(range)
     };
-    let added = view.figures.iter().cloned().map(|figure| RangedFigure { figure, range: None });
-    of_charts.map(with_range).into_iter().chain(added).collect()
+    of_charts.map(with_range).into_iter().chain(view.figures.iter().cloned()).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,13 @@ use crate::scenario_runs::ScenarioRuns;
 /// Returns the text for the page of these runs, of which there is at least one.
 pub fn run_page_info(scenario: &Scenario, runs: &[(Run, Outcome)]) -> PageInfo {
     let outcome = &runs[0].1;
-    let explanation = match ScenarioRuns::of(runs).filter(|all| all.runs.len() > 1) {
+    let several = ScenarioRuns::of(runs).filter(|all| all.runs.len() > 1);
+    let digest = match &several {
+        Some(all) if all.equal => "digest of all runs",
+        Some(_) => "digest of run 1",
+        None => "digest",
+    };
+    let explanation = match several {
         Some(all) => of_several(&all),
         None => of_one(scenario, outcome),
     };
@@ -20,7 +26,7 @@ pub fn run_page_info(scenario: &Scenario, runs: &[(Run, Outcome)]) -> PageInfo {
         explanation,
         version: env!("CARGO_PKG_VERSION").into(),
         seed: Some(scenario.seed),
-        facts: vec![("digest".into(), outcome.digest.clone())],
+        facts: vec![(digest.into(), outcome.digest.clone())],
         ..PageInfo::default()
     }
 }

@@ -2,7 +2,8 @@
 
 use paceline_cc::{ParamValue as _, Span};
 use paceline_report::{
-    Band, FlowView, InnerValues, Quantiles, RunPoint, RunSetting, RunView, RunsView, TimeSeries,
+    Band, FlowRanges, FlowView, InnerValues, Quantiles, RunPoint, RunSetting, RunView, RunsView,
+    TimeSeries,
 };
 use paceline_sim::metrics::{Distribution, range_of_runs};
 use paceline_sim::runs::Run;
@@ -62,10 +63,14 @@ fn setting(row: &CompareRow) -> Option<RunSetting> {
     Some(RunSetting { trace: row.trace.clone(), rtt_ms, rtt, buffer })
 }
 
+/// Returns the range of 90 % of the runs.
+fn ends(of: &Distribution) -> [f64; 2] {
+    [of.p5, of.p95]
+}
+
 /// Converts several runs of one scheme on one trace to their medians, with ranges.
 fn medians(rows: &[&CompareRow], names: &Names) -> RunView {
     let summary = summary_row(rows);
-    let ends = |of: &Distribution| [of.p5, of.p95];
     let point = |row: &&CompareRow| RunPoint {
         run: row.run,
         start_ms: row.start_ms,
@@ -175,6 +180,7 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
             one_way_delay_ms: flow.one_way_delay_ms,
             rtt_ms: flow.rtt_ms,
             retransmits: flow.sender.retransmits,
+            ranges: None,
             figures: page_figures_if_measured(flow),
             bin_s: series.bin_s,
             state: inner_values(&series.state),
@@ -205,11 +211,22 @@ pub fn views_of_runs(
             range_of_runs(&mut values.copied().collect::<Vec<f64>>())
                 .map_or(f64::NAN, |[_, median, _]| median)
         };
+        let goodput = over(&all, |flow| flow.goodput_mbps);
+        let retransmits = over(&all, |flow| flow.sender.retransmits as f64);
+        let range = |of: fn(&FlowOutcome) -> f64| ends(&over(&all, |flow| of(flow)));
         FlowView {
-            goodput_mbps: over(&all, |flow| flow.goodput_mbps).median,
+            goodput_mbps: goodput.median,
             one_way_delay_ms: median_delays(&all, |flow| flow.one_way_delay_ms),
             rtt_ms: median_delays(&all, |flow| flow.rtt_ms),
-            retransmits: over(&all, |flow| flow.sender.retransmits as f64).median.round() as u64,
+            retransmits: retransmits.median.round() as u64,
+            ranges: Some(FlowRanges {
+                goodput_mbps: ends(&goodput),
+                one_way_mean_ms: range(|flow| flow.one_way_delay_ms.mean),
+                one_way_p95_ms: range(|flow| flow.one_way_delay_ms.p95),
+                rtt_mean_ms: range(|flow| flow.rtt_ms.mean),
+                rtt_p95_ms: range(|flow| flow.rtt_ms.p95),
+                retransmits: ends(&retransmits),
+            }),
             figures: page_figures_if_measured(&FlowRuns::of(all[0], &all)),
             goodput_series_mbps: (0..view.goodput_series_mbps.len()).map(series).collect(),
             ..view

@@ -160,6 +160,11 @@ fn scenarios_have_runs_by_a_key_or_an_option() {
     assert!(shown.code == 0 && shown.out.contains("4 runs"), "{}{}", shown.out, shown.err);
     let page = std::fs::read_to_string(format!("{out}/run.html")).expect("a page");
     assert!(page.contains("in each of 4 runs") && page.contains("throughput of 90 % of the runs"));
+    assert!(page.contains("digest of run 1"));
+    // The tables of links and flows have ranges.
+    let flows = page.find(">RTT mean ms<").expect("a table of flows");
+    let row = page[flows..].split("</tr>").nth(1).expect("a row");
+    assert!(row.matches('-').count() >= 4 && row.contains(" ("), "{row}");
 }
 
 #[test]

@@ -267,7 +267,9 @@ fn figures_on_page(row: &impl TableRow, is_shown: impl Fn(&Cell) -> bool) -> Vec
         }
         let (value, decimals) = cell.format.on_page(row.number(column.name, cell.part)?);
         let heading = headings(&[ShownCell { column, cell }]).concat();
-        Some(TableFigure { heading, explanation: explanation.into(), value, decimals })
+        let runs = row.distribution(column.name, cell.part);
+        let range = runs.map(|runs| [runs.p5, runs.p95].map(|end| cell.format.on_page(end).0));
+        Some(TableFigure::new(&heading, explanation, value, decimals).with_range(range))
     };
     all_cells().filter_map(figure).collect()
 }

@@ -186,6 +186,7 @@ fn scenario(runs: &[(u32, Value)]) -> Result<Saved, String> {
             rtt_ms: delay(&flow["rtt_ms"]),
             retransmits: flow["retransmits"].as_u64().unwrap_or(0),
             // Only the tables of pages have them.
+            ranges: None,
             figures: Vec::new(),
             bin_s: flow["series"]["bin_s"].as_f64().unwrap_or(0.0),
             goodput_series_mbps: (0..series.len()).map(over_time).collect(),

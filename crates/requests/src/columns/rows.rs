@@ -377,7 +377,8 @@ columns! {
             compare of => of.link.drops,
             link link => link.drops,
             cells [
-                Cell::new("drops", Whole, Count, &[Compare, Notebook, Links, Stations]),
+                Cell::new("drops", Whole, Count, &[Compare, Notebook, Links, Stations])
+                    .on_page("packets that the link's queue dropped"),
                 Cell::optional("drops", Whole, 3),
             ];
         marks: u64 = "number", "Packets marked CE or changed from accelerate to brake",
@@ -385,7 +386,8 @@ columns! {
             compare of => of.link.marks,
             link link => link.marks,
             cells [
-                Cell::new("marks", Whole, Count, &[Compare, Notebook, Links, Stations]),
+                Cell::new("marks", Whole, Count, &[Compare, Notebook, Links, Stations])
+                    .on_page("packets marked CE, or changed from accelerate to brake"),
                 Cell::optional("marks", Whole, 4),
             ];
         sent: u64 = "number", "Packets sent",

@@ -5,6 +5,8 @@ import { announce, byId, element, readFiles, saveFile, showError } from "./dom";
 
 interface ScenarioResult {
   name: string;
+  /** Number of runs; the digest and the packets are those of run 1. */
+  runs: number;
   digest: string;
   packets: number;
   page: string;
@@ -46,8 +48,10 @@ export class ScenarioRun {
     }
   }
 
-  private show({ name, digest, packets, page }: ScenarioResult): void {
-    this.line.textContent = `${name}: digest ${digest}, ${packets} packets arrived, as \`paceline run\` says.`;
+  private show({ name, runs, digest, packets, page }: ScenarioResult): void {
+    this.line.textContent = runs === 1
+      ? `${name}: digest ${digest}, ${packets} packets arrived, as \`paceline run\` says.`
+      : `${name}: ${runs} runs, and below their medians, as \`paceline run\` makes them; run 1 has the digest ${digest}.`;
     // The frame runs no scripts; those of the saved page sort its tables.
     const shown = page.replaceAll(/<script\b[\s\S]*?<\/script>/g, "");
     const frame = element("iframe", { title: `Results of ${name}`, sandbox: "", srcdoc: shown });

@@ -368,6 +368,15 @@ fn a_scenario_file_has_the_page_of_the_command() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("two &lt;b&gt;"));
     // The recording for the page does not change the run.
     assert_eq!(run(&mut api, &text("5s"), false)["digest"], answer["digest"]);
+    // Several runs have medians, and run 1 is the scenario itself.
+    let three = format!("runs = 3\n{}", text("5s"));
+    let several = run(&mut api, &three, true);
+    assert_eq!((&several["runs"], &several["digest"]), (&json!(3), &answer["digest"]));
+    let page = several["page"].as_str().expect("a page");
+    assert!(page.contains("in each of 3 runs") && page.contains("digest of"), "{page}");
+    assert_eq!(run(&mut api, &three, false)["runs"], 1);
+    let many = run(&mut api, &format!("runs = 100\n{}", text("100s")), true);
+    assert!(many["error"].as_str().is_some_and(|error| error.contains("lower its")), "{many}");
     let long = run(&mut api, &text("3600s"), true);
     assert!(long["error"].as_str().is_some_and(|error| error.contains("600s")), "{long}");
 }

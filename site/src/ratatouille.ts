@@ -24,6 +24,8 @@ const REDUCED_MOTION_INTERVAL = 1000;
 /** Numbers of the setting that the simulator changes while the run goes on. */
 const LIVE: readonly string[] = ["rate", "rtt", "buffer", "second"];
 
+type LiveNumber = "rate" | "rtt" | "buffer" | "second";
+
 /** Changes of the setting by a text beside the plot. */
 export type SettingChange = Partial<Omit<Setting, "flows">> & { flows?: Record<number, Partial<FlowSetting>> };
 
@@ -56,8 +58,12 @@ export class Ratatouille {
   private dirty = true;
   private drawnAt = 0;
   private addressTimer = 0;
-  private pending = new Map<"rate" | "rtt" | "buffer" | "second", number>();
-  private busy = false;
+  /** Numbers that are still to be changed. */
+  private readonly pending = new Map<LiveNumber, number>();
+  /** Number of the present run: answers to requests of earlier ones are dropped. */
+  private run = 0;
+  /** The run whose pending numbers are being changed; 0 for none. */
+  private changing = 0;
   /** Milliseconds between the last frames, for measurements. */
   readonly frames: number[] = [];
 
@@ -229,7 +235,7 @@ export class Ratatouille {
     if (name === "loss" || links) {
       this.show();
       void this.begin("");
-    } else if (live) this.change(name as "rate" | "rtt" | "buffer" | "second", value);
+    } else if (live) this.change(name as LiveNumber, value);
     else this.updatePace();
     this.addressChanged();
   }
@@ -270,7 +276,10 @@ export class Ratatouille {
 
   /** Begins a run with the present setting. */
   private async play(): Promise<void> {
+    const run = ++this.run;
     this.beginning = true;
+    // The run begins with these.
+    this.pending.clear();
     const { trace, rate, rtt, buffer, queue, loss, second, flows } = this.setting;
     this.clearRun();
     this.controls.show();
@@ -285,15 +294,18 @@ export class Ratatouille {
     try {
       this.recorder.begin(this.setting);
       await this.client.ask(request);
+      if (run !== this.run) return;
       this.begun = true;
       showError(this.error, "");
     } catch (error) {
+      if (run !== this.run) return;
       this.begun = false;
       showError(this.error, error);
     }
     this.beginning = false;
     // Rows of the previous run may have arrived before the answer.
     this.clearRun();
+    void this.applyChanges();
     await this.watchRules();
   }
 
@@ -307,45 +319,53 @@ export class Ratatouille {
     this.dirty = true;
   }
 
-  /** Changes the link. Collects further changes while one is in progress. */
-  private change(name: "rate" | "rtt" | "buffer" | "second", value: number): void {
+  /** Changes the link. Collects further changes while one is in progress, or while a run begins. */
+  private change(name: LiveNumber, value: number): void {
     this.fork();
-    if (!this.begun) return void this.begin("");
+    if (!this.begun && !this.beginning) return void this.begin("");
     this.pending.set(name, value);
-    if (this.busy) return;
-    this.busy = true;
-    void (async () => {
-      while (this.pending.size > 0) {
-        const changes = [...this.pending];
-        this.pending.clear();
-        for (const [changed, to] of changes) {
-          const change: Change = { kind: "number", name: changed, value: to };
-          try {
-            this.recorder.note((await this.client.ask<Answer>(requestOf(change)))["time_ns"], change);
-            showError(this.error, "");
-          } catch (error) {
-            showError(this.error, error);
-          }
-        }
+    if (!this.beginning) void this.applyChanges();
+  }
+
+  private async applyChanges(): Promise<void> {
+    const { run } = this;
+    if (this.changing === run) return;
+    this.changing = run;
+    for (let [next] = this.pending; next && run === this.run; [next] = this.pending) {
+      const [name, value] = next;
+      this.pending.delete(name);
+      const change: Change = { kind: "number", name, value };
+      try {
+        const { time_ns } = await this.client.ask<Answer>(requestOf(change));
+        if (run !== this.run) return;
+        this.recorder.note(time_ns, change);
+        showError(this.error, "");
+      } catch (error) {
+        if (run !== this.run) return;
+        showError(this.error, error);
       }
-      this.busy = false;
-    })();
+    }
+    if (this.changing === run) this.changing = 0;
   }
 
   private async flow(flow: number, before: FlowSetting): Promise<void> {
     const setting = this.setting.flows[flow]!;
     const said = `Flow ${flow + 1}, ${setting.scheme}, is ${setting.on ? "on" : "off"}.`;
-    // A run that could not begin, perhaps because of this flow, is tried again. A path cannot be
-    // changed on the way.
-    if (!this.begun || before.extra !== setting.extra || before.via !== setting.via) return this.begin(said);
+    // A run that could not begin, perhaps because of this flow, is tried again, and one that is
+    // beginning begins with the change. A path cannot be changed on the way.
+    if (!this.begun || this.beginning || before.extra !== setting.extra || before.via !== setting.via) return this.begin(said);
     if (setting.on && this.client.needsNewRun(setting.scheme)) return this.begin(said);
     this.fork();
+    const { run } = this;
     const change: Change = { kind: "flow", flow, on: setting.on, scheme: setting.scheme };
     try {
-      this.recorder.note((await this.client.ask<Answer>(requestOf(change)))["time_ns"], change);
+      const { time_ns } = await this.client.ask<Answer>(requestOf(change));
+      if (run !== this.run) return;
+      this.recorder.note(time_ns, change);
       showError(this.error, "");
       announce(said);
     } catch (error) {
+      if (run !== this.run) return;
       showError(this.error, error);
       Object.assign(setting, before);
       this.table.repaint();
@@ -490,7 +510,8 @@ export class Ratatouille {
     this.replayed = session;
     this.show();
     await this.play();
-    if (!this.begun) return;
+    // The user may have changed the run while it began.
+    if (!this.begun || this.replayed !== session) return;
     this.client.script(
       session.changes.map(({ time_ns, change }) => ({ time_ns, request: requestOf(change) })), session.end_ns);
     if (this.paused) this.pause(false);

@@ -254,6 +254,34 @@ test("a recorded session is repeated to the same digest", async () => {
   await close(damaged);
 });
 
+test("changes that a restart has overtaken are no part of the new run", async () => {
+  const page = await open("#ratatouille?flows=cubic&speed=20");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 5);
+  await page.evaluate(() => {
+    const rate = document.querySelector("#rate");
+    for (const position of [3, 5, 25]) {
+      rate.value = String(position);
+      rate.dispatchEvent(new Event("input"));
+    }
+    document.querySelector("#reset").click();
+  });
+  await until(page, "the link of the defaults", async () => (await reading(page, "link")) === 12 && (await reading(page, "time")) > 0.5);
+  assert.equal(await page.locator("#rate-value").inputValue(), "12 Mbit/s");
+  await page.locator("#session-line").filter({ hasText: "0 changes are recorded" }).waitFor({ state: "attached" });
+  // Those that come while a run begins are changes of this run.
+  await page.evaluate(() => {
+    document.querySelector("#restart").click();
+    const rate = document.querySelector("#rate");
+    rate.value = String(Number(rate.value) + 2);
+    rate.dispatchEvent(new Event("input"));
+  });
+  await page.locator("#session-line").filter({ hasText: "1 change is recorded" }).waitFor({ state: "attached" });
+  const rate = Number.parseFloat(await page.locator("#rate-value").inputValue());
+  assert.ok(rate > 12);
+  await until(page, "the link of the change", async () => (await reading(page, "link")) === rate);
+  await close(page);
+});
+
 test("a session with numbers of more than four digits is repeated to the same digest", async () => {
   const page = await open("#ratatouille?rate=12.3456&rtt=60.125&buffer=12345&speed=5&flows=cubic+bbr&extra=0+123.456");
   await until(page, "it runs", async () => (await reading(page, "time")) > 1);

@@ -58,8 +58,8 @@ export class Ratatouille {
   private dirty = true;
   private drawnAt = 0;
   private addressTimer = 0;
-  /** Numbers that are still to be changed. */
-  private readonly pending = new Map<LiveNumber, number>();
+  /** Numbers that are still to be changed, and what the simulator has. */
+  private readonly pending = new Map<LiveNumber, { value: number; before: number }>();
   /** Number of the present run: answers to requests of earlier ones are dropped. */
   private run = 0;
   /** The run whose pending numbers are being changed; 0 for none. */
@@ -211,7 +211,7 @@ export class Ratatouille {
     this.updatePace();
     if (this.paused && this.setting.speed > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.pause(false);
     if (anew || needsRun || !this.begun) return this.begin("");
-    for (const name of differs) if (LIVE.includes(name)) this.change(name as "rate", this.setting[name as "rate"]);
+    for (const name of differs) if (LIVE.includes(name)) this.change(name as LiveNumber, before[name as LiveNumber]);
     for (const flow of Object.keys(flows ?? {}).map(Number)) {
       const [was, is] = [before.flows[flow]!, this.setting.flows[flow]!];
       if (was.on !== is.on || was.scheme !== is.scheme) await this.flow(flow, was);
@@ -235,7 +235,7 @@ export class Ratatouille {
     if (name === "loss" || links) {
       this.show();
       void this.begin("");
-    } else if (live) this.change(name as LiveNumber, value);
+    } else if (live) this.change(name as LiveNumber, before);
     else this.updatePace();
     this.addressChanged();
   }
@@ -319,11 +319,14 @@ export class Ratatouille {
     this.dirty = true;
   }
 
-  /** Changes the link. Collects further changes while one is in progress, or while a run begins. */
-  private change(name: LiveNumber, value: number): void {
+  /**
+   * Changes the link to a number of the setting, which was `before`. Collects further changes while one is in
+   * progress, or while a run begins.
+   */
+  private change(name: LiveNumber, before: number): void {
     this.fork();
     if (!this.begun && !this.beginning) return void this.begin("");
-    this.pending.set(name, value);
+    this.pending.set(name, { value: this.setting[name], before: this.pending.get(name)?.before ?? before });
     if (!this.beginning) void this.applyChanges();
   }
 
@@ -332,7 +335,7 @@ export class Ratatouille {
     if (this.changing === run) return;
     this.changing = run;
     for (let [next] = this.pending; next && run === this.run; [next] = this.pending) {
-      const [name, value] = next;
+      const [name, { value, before }] = next;
       this.pending.delete(name);
       const change: Change = { kind: "number", name, value };
       try {
@@ -343,6 +346,13 @@ export class Ratatouille {
       } catch (error) {
         if (run !== this.run) return;
         showError(this.error, error);
+        const newer = this.pending.get(name);
+        if (newer) newer.before = before;
+        else {
+          this.setting[name] = before;
+          this.show();
+          this.addressChanged();
+        }
       }
     }
     if (this.changing === run) this.changing = 0;
@@ -354,7 +364,11 @@ export class Ratatouille {
     // A run that could not begin, perhaps because of this flow, is tried again, and one that is
     // beginning begins with the change. A path cannot be changed on the way.
     if (!this.begun || this.beginning || before.extra !== setting.extra || before.via !== setting.via) return this.begin(said);
-    if (setting.on && this.client.needsNewRun(setting.scheme)) return this.begin(said);
+    if (this.client.needsNewRun(setting.scheme)) {
+      if (setting.on) return this.begin(said);
+      // The present run does not know the controller. The flow is off, and begins with it when it is switched on.
+      if (!before.on) return this.addressChanged();
+    }
     this.fork();
     const { run } = this;
     const change: Change = { kind: "flow", flow, on: setting.on, scheme: setting.scheme };

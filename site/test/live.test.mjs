@@ -254,6 +254,16 @@ test("a recorded session is repeated to the same digest", async () => {
   await close(damaged);
 });
 
+test("a change that the simulator refuses is taken back", async () => {
+  const page = await open("#ratatouille?queue=infinite&buffer=250&flows=cubic&speed=1");
+  await until(page, "it runs", async () => (await reading(page, "time")) > 0.1);
+  await setValue(page, "buffer", "50");
+  await page.locator("#play-error").filter({ hasText: "cannot change its limit" }).waitFor();
+  await until(page, "the former buffer", async () => (await page.locator("#buffer-value").inputValue()) === "250 packets");
+  await page.waitForFunction(() => location.hash.includes("buffer=250"), null, patience);
+  await close(page);
+});
+
 test("changes that a restart has overtaken are no part of the new run", async () => {
   const page = await open("#ratatouille?flows=cubic&speed=20");
   await until(page, "it runs", async () => (await reading(page, "time")) > 5);

@@ -93,6 +93,23 @@ test("the live view has the link of the form, or says what it does not have", as
   await close(page);
 });
 
+test("a controller is chosen for a flow that is off", async () => {
+  const page = await open("#write");
+  await page.locator("#write input[name=duration]").fill("2s");
+  await write(page, "mine", "function on_ack(ack) { return 20; }");
+  await digests(page);
+  await page.evaluate(() => (location.hash = "#ratatouille?flows=cubic+-bbr&speed=2"));
+  await page.waitForFunction(() => document.querySelector("table.flows"));
+  await until(page, "it runs", async () => (await number(page, 1, 0)) > 0);
+  await page.getByLabel("Scheme of flow 2", { exact: true }).selectOption("mine");
+  await page.waitForFunction(() => /flows=cubic\+-mine/.test(location.hash));
+  assert.equal(await page.locator("#play-error").isVisible(), false);
+  await page.getByRole("switch", { name: "Flow 2 on" }).check();
+  await until(page, "the controller sends", async () => (await number(page, 2, 0)) > 0);
+  assert.equal(await page.getByLabel("Scheme of flow 2", { exact: true }).inputValue(), "mine");
+  await close(page);
+});
+
 test("a damaged address is told", async () => {
   const page = await open("#write?controller=mine.AAAA");
   await page.locator("#start-error").filter({ hasText: "damaged" }).waitFor();

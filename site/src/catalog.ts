@@ -24,6 +24,17 @@ export interface Catalog {
   tables: { name: string; summary: string }[];
 }
 
+/**
+ * Returns the name under which the trace of a dropped file is known: the file's, unless it is one of `taken`. The
+ * ending stays, which says the format.
+ */
+export function nameOfFile(file: string, taken: string[]): string {
+  const [, stem = file, ending = ""] = /^(.+?)(\.[^.]*)?$/.exec(file) ?? [];
+  let name = file;
+  for (let number = 2; taken.includes(name); number += 1) name = `${stem}-${number}${ending}`;
+  return name;
+}
+
 /** Plot style of a flow. */
 export interface FlowStyle {
   light: string;

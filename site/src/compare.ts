@@ -1,6 +1,6 @@
 // Compare: schemes side by side over traces, as `paceline compare` runs them.
 
-import type { Catalog } from "./catalog";
+import { nameOfFile, type Catalog } from "./catalog";
 import type { Client } from "./client";
 import { acceptFiles, announce, byId, element, readFiles, showError } from "./dom";
 import { CompareResults, type Result } from "./results";
@@ -35,7 +35,7 @@ export class Compare {
   /** Address of the form's initial state. */
   private readonly initial: string;
 
-  constructor(catalog: Catalog, private readonly client: Client) {
+  constructor(private readonly catalog: Catalog, private readonly client: Client) {
     const box = (name: string, value: string, title: string, on: boolean) => {
       const input = element("input", { type: "checkbox", name, value, checked: on });
       return element("label", { class: "choice", title }, input, ` ${value}`);
@@ -57,7 +57,8 @@ export class Compare {
       void readFiles((event.target as HTMLInputElement).files, seen));
   }
 
-  private add(file: TraceChoice): void {
+  private add({ name, text }: { name: string; text: string }): void {
+    const file = { name: nameOfFile(name, this.catalog.traces), text };
     const known = this.files.findIndex((other) => other.name === file.name);
     if (known >= 0) this.files.splice(known, 1);
     this.files.push(file);

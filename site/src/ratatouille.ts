@@ -2,7 +2,7 @@
 // run.
 
 import type { View } from "./canvas";
-import { schemeName, type Catalog } from "./catalog";
+import { nameOfFile, schemeName, type Catalog } from "./catalog";
 import { Client } from "./client";
 import { Controls, type NumberName } from "./controls";
 import { DRAWN, DrawPanel, drawnTable } from "./draw";
@@ -67,7 +67,7 @@ export class Ratatouille {
   /** Milliseconds between the last frames, for measurements. */
   readonly frames: number[] = [];
 
-  constructor(catalog: Catalog, address: string) {
+  constructor(private readonly catalog: Catalog, address: string) {
     this.setting = readAddress(address);
     try {
       this.replayed = readSession(address);
@@ -258,8 +258,10 @@ export class Ratatouille {
     this.dirty = true;
   }
 
-  private useFile(name: string, text: string): void {
-    if (this.sessions.offer(text) || this.onfile(name, text)) return;
+  private useFile(file: string, text: string): void {
+    if (this.sessions.offer(text) || this.onfile(file, text)) return;
+    // The drawing and the built-in traces keep their names.
+    const name = nameOfFile(file, [DRAWN, ...this.catalog.traces]);
     this.files.set(name, text);
     this.controls.addTrace(name);
     this.setting.trace = name;

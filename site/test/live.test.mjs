@@ -292,6 +292,32 @@ test("changes that a restart has overtaken are no part of the new run", async ()
   await close(page);
 });
 
+test("files with the name of the drawing or of a built-in trace do not take its place", async () => {
+  const page = await open("#ratatouille?speed=10&flows=cubic");
+  const text = "time_ms,mbps\n0,3\n1000,3\n";
+  await page.locator("#controls-draw summary").click();
+  await setValue(page, "draw-rate", "20 Mbit/s");
+  await page.waitForFunction(() => /trace=drawn\.csv/.test(location.hash), null, patience);
+  await drop(page, "#play", { "drawn.csv": text });
+  await said(page, "The link follows the file drawn-2.csv.");
+  await until(page, "the file's link", async () => Math.abs((await reading(page, "link")) - 3) < 0.5);
+  await page.locator("#link-trace").selectOption("drawn.csv");
+  await until(page, "the drawn link", async () => (await reading(page, "link")) > 10);
+  await drop(page, "#play", { "lte-driving": "4\n8\n12\n" });
+  await said(page, "The link follows the file lte-driving-2.");
+  await until(page, "the file's link", async () => (await reading(page, "link")) < 4);
+  assert.equal(await page.locator("#link-trace option[value=lte-driving]").innerText(), "lte-driving");
+  await close(page);
+  const compare = await open("#compare?traces=lte-driving&schemes=cubic&runs=1&duration=5s");
+  await drop(compare, "#drop", { "lte-driving": "4\n8\n12\n" });
+  await compare.locator("#compare-files").filter({ hasText: "lte-driving-2" }).waitFor();
+  await compare.locator("#compare-run").click();
+  await compare.locator("#compare-results h2").filter({ hasText: /^Results$/ }).waitFor();
+  assert.deepEqual(await compare.locator("#compare-results tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[0].textContent)),
+    ["lte-driving", "lte-driving-2"]);
+  await close(compare);
+});
+
 test("a session with numbers of more than four digits is repeated to the same digest", async () => {
   const page = await open("#ratatouille?rate=12.3456&rtt=60.125&buffer=12345&speed=5&flows=cubic+bbr&extra=0+123.456");
   await until(page, "it runs", async () => (await reading(page, "time")) > 1);

@@ -5,6 +5,8 @@ import { schemeName } from "./catalog";
 
 /** Keys of the browser's storage: controllers, and texts that the reader has run in this tab. */
 const [LIBRARY, APPROVED] = ["paceline.controllers", "paceline.approved"];
+/** Longest text of a controller in bytes. */
+const LONGEST = 50_000;
 /** Most controllers kept. */
 const MOST = 200;
 const NAME = /^[a-z][a-z0-9_]{0,39}$/;
@@ -103,6 +105,9 @@ class Scripts {
   /** Keeps a controller that the reader has written or run, and lets it run. */
   async keep(script: Script): Promise<void> {
     if (this.reserved.has(script.name)) throw new Error(`there is a scheme called \`${script.name}\` already; give the controller another name`);
+    if (new TextEncoder().encode(script.text).length > LONGEST) {
+      throw new Error(`a controller has at most ${LONGEST / 1000} kB, as addresses carry it; this one has more`);
+    }
     this.words.set(script.text, await pack(script));
     if (!NAME.test(script.name)) throw new Error("a controller's name has up to 40 small letters, digits and _, and begins with a letter");
     this.addressed.delete(script.name);
@@ -146,9 +151,6 @@ export async function pack({ name, text }: Script): Promise<string> {
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return `${name}.${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
-
-/** Longest text of a controller in an address, in bytes. */
-const LONGEST = 50_000;
 
 /** Reads a controller from a word of an address. Throws an error in words if it is damaged. */
 export async function unpack(word: string): Promise<Script> {

@@ -115,8 +115,8 @@ export class Write {
   activate(rest: string): void {
     const words = new URLSearchParams(rest);
     for (const name of Object.keys(FIELDS) as Field[]) {
-      const value = words.get(name);
-      if (value !== null) this.fields[name].value = value;
+      // An address leaves out the defaults.
+      if (rest !== "") this.fields[name].value = words.get(name) ?? FIELDS[name];
     }
     const named = words.get("controller")?.split(".", 1)[0];
     const wanted = (named !== undefined && scripts.find(named)) || scripts.foreign()[0];
@@ -248,7 +248,7 @@ export class Write {
       const value = this.fields[name].value.trim();
       if (value !== FIELDS[name]) words.set(name, value);
     }
-    scripts.addTo(words, [this.script.name]);
+    scripts.addTo(words, [this.script.name, ...splitSchemes(this.fields.against.value)]);
     return words.toString();
   }
 

@@ -110,6 +110,37 @@ test("a controller is chosen for a flow that is off", async () => {
   await close(page);
 });
 
+test("a shared address has the whole form, and the controllers of the others", async () => {
+  const page = await open("#write");
+  const field = (of, name) => of.locator(`#write input[name=${name}]`);
+  await field(page, "duration").fill("2s");
+  await write(page, "other", "function on_ack(ack) { return 20; }");
+  await digests(page);
+  await field(page, "against").fill("other,cubic");
+  await write(page, "mine", "function on_ack(ack) { return 30; }");
+  await until(page, "both controllers", async () => (await page.evaluate(() => location.hash.match(/controller=/g)?.length)) === 2);
+  const { hash } = new URL(page.url());
+  await write(page, "mine", `// ${"a".repeat(50_000)}`);
+  await alert(page, "at most 50 kB");
+  await close(page);
+  // A reader with other fields gets those of the address.
+  const other = await open("#write");
+  await field(other, "buffer").fill("20");
+  await field(other, "rtt").fill("300ms");
+  await other.evaluate((words) => (location.hash = words), hash);
+  await until(other, "the form", async () => (await field(other, "against").inputValue()) === "other,cubic");
+  assert.deepEqual([await field(other, "buffer").inputValue(), await field(other, "rtt").inputValue()], ["250", "100ms"]);
+  assert.equal(await other.locator("#write-name").inputValue(), "mine");
+  // The other controller has to be read first, too.
+  await run(other).click();
+  await alert(other, "The controller other comes with the address");
+  await other.getByLabel("Controller", { exact: true }).selectOption("other");
+  await field(other, "against").fill("cubic");
+  await run(other).click();
+  assert.ok((await digests(other)).other);
+  await close(other);
+});
+
 test("a damaged address is told", async () => {
   const page = await open("#write?controller=mine.AAAA");
   await page.locator("#start-error").filter({ hasText: "damaged" }).waitFor();

@@ -57,6 +57,11 @@ export class Claims {
     if (id !== this.asked) return;
     const wanted = id === "" ? null : byId("claims").querySelector<HTMLDetailsElement>(`#claim-${CSS.escape(id.toLowerCase())}`);
     if (wanted) {
+      if (wanted.hidden) {
+        byId<HTMLSelectElement>("claims-filter").value = "";
+        byId<HTMLInputElement>("claims-search").value = "";
+        this.filter();
+      }
       wanted.open = true;
       wanted.scrollIntoView({ block: "start" });
       wanted.querySelector("summary")?.focus();

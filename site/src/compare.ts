@@ -2,6 +2,7 @@
 
 import { nameOfFile, type Catalog } from "./catalog";
 import type { Client } from "./client";
+import { splitSchemes } from "./component/setting";
 import { acceptFiles, announce, byId, element, readFiles, showError } from "./dom";
 import { CompareResults, type Result } from "./results";
 import { scripts } from "./scripts";
@@ -106,16 +107,20 @@ export class Compare {
       if (text !== null) (this.form.elements.namedItem(name) as HTMLInputElement).value = text;
     }
     for (const [list, name] of [["traces", "trace"], ["schemes", "scheme"]] as const) {
-      const chosen = words.get(list)?.split(" ");
+      const chosen = words.get(list)?.split(" ").filter((word) => word !== "");
       if (chosen === undefined) continue;
       for (const box of this.form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`)) {
         box.checked = chosen.includes(box.value);
       }
-      if (name !== "trace") continue;
-      // Traces that are not in the list are constant rates.
-      const listed = [...this.form.querySelectorAll<HTMLInputElement>('input[name="trace"]')].map((box) => box.value);
-      const rates = chosen.filter((word) => word !== "" && !listed.includes(word));
-      (this.form.elements.namedItem("rates") as HTMLInputElement).value = rates.join(", ");
+      const listed = [...this.form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`)].map((box) => box.value);
+      const others = chosen.filter((word) => !listed.includes(word));
+      if (name === "trace") {
+        // Traces that are not in the list are constant rates.
+        (this.form.elements.namedItem("rates") as HTMLInputElement).value = others.join(", ");
+      } else if (others.length > 0) {
+        const more = this.form.elements.namedItem("more-schemes") as HTMLInputElement;
+        more.value = [...others, ...splitSchemes(words.get("more-schemes") ?? "")].join(", ");
+      }
     }
   }
 
@@ -172,6 +177,8 @@ export class Compare {
       announce(`${progress.done} runs are done. The results stand below the form.`);
     } catch (error) {
       line.textContent = "";
+      // Results of an earlier run would seem to be this one's.
+      this.results.clear();
       showError(this.error, error);
     } finally {
       button.disabled = false;

@@ -36,10 +36,12 @@ const HEADS = ["Place", "Entry", "Mbit/s", "Delay ms", "Power", "Front"];
 
 function isBoard(value: unknown): value is Board {
   const { attempts, controllers } = (value ?? {}) as Partial<Board>;
-  const isAttempt = ({ entry, round, throughput_mbps, delay_ms }: Attempt) =>
-    typeof entry === "string" && typeof round === "string" && typeof throughput_mbps === "number" && typeof delay_ms === "number";
+  const isNumber = (value: unknown) => value === null || typeof value === "number";
+  const isAttempt = ({ entry, round, trace, throughput_mbps, delay_ms, power, place }: Attempt) =>
+    [entry, round, trace].every((text) => typeof text === "string") && typeof throughput_mbps === "number"
+    && typeof delay_ms === "number" && isNumber(power) && isNumber(place);
   const isList = Array.isArray(attempts) && attempts.every((attempt) => attempt !== null && typeof attempt === "object" && isAttempt(attempt));
-  return isList && (controllers === undefined || Array.isArray(controllers));
+  return isList && (controllers === undefined || (Array.isArray(controllers) && controllers.every((one) => one !== null && typeof one === "object")));
 }
 
 export class Contest {

@@ -17,6 +17,15 @@ export function joinPath(folder: string, path: string): string | null {
   return parts.join("/");
 }
 
+/** Returns an address without its percent signs; throws an error in words if one of them has no code. */
+function decoded(address: string): string {
+  try {
+    return decodeURIComponent(address);
+  } catch {
+    throw new Error(`The address of the document, ${address}, is damaged.`);
+  }
+}
+
 export class Documents {
   private readonly choice = byId<HTMLSelectElement>("documents-name");
   private readonly text = byId("documents-text");
@@ -29,10 +38,10 @@ export class Documents {
 
   /** Shows a document; `rest` is its path without `.md`, with a heading's anchor after a `#`. */
   async activate(rest: string): Promise<void> {
-    const [path, heading] = decodeURIComponent(rest || "schemes").split("#") as [string, string?];
     this.asked = rest;
     showError(byId("documents-error"), "");
     try {
+      const [path, heading] = decoded(rest || "schemes").split("#") as [string, string?];
       this.listed ??= this.list();
       await this.listed;
       const markdown = await fetchDocument(`${path}.md`);

@@ -56,6 +56,13 @@ export class CompareResults {
     this.showFigures(result.figures);
   }
 
+  /** Removes the present result. */
+  clear(): void {
+    this.result = undefined;
+    this.place.replaceChildren();
+    this.place.setAttribute("aria-busy", "false");
+  }
+
   private buttons(): HTMLElement {
     const save = (label: string, name: string, type: string, text: (result: Result) => string) =>
       element("button", { type: "button", onclick: () => this.result && saveFile(name, type, text(this.result)) }, label);

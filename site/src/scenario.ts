@@ -42,6 +42,8 @@ export class ScenarioRun {
       this.show(await this.client.ask<ScenarioResult>({ method: "run", file, text, page: true }));
     } catch (error) {
       this.line.textContent = "";
+      // The page of an earlier run would seem to be this one's.
+      byId("scenario-results").replaceChildren();
       showError(this.error, error);
     } finally {
       this.running = false;

@@ -234,6 +234,9 @@ export class Write {
       announce("The runs are done. The results stand below the controller.");
     } catch (error) {
       this.line.textContent = "";
+      // Results of an earlier run would seem to be this one's.
+      this.results.clear();
+      this.digests.textContent = "";
       this.fail(this.stopped ? "Stopped." : error);
     } finally {
       this.buttons.run.disabled = false;

@@ -364,6 +364,14 @@ test("a scenario file is run as the command runs it", async () => {
   await page.frameLocator("#scenario-results iframe").getByRole("heading").first().waitFor();
   await page.locator("#scenario-file").setInputFiles({ name: "bad.toml", mimeType: "text/plain", buffer: Buffer.from("x = 1") });
   await page.getByRole("alert").filter({ hasText: "bad.toml:1" }).waitFor();
+  // Several runs have their medians.
+  await page.locator("#scenario-file").setInputFiles({ name: "three.toml", mimeType: "text/plain", buffer: Buffer.from(`runs = 3\n${scenario}`) });
+  await page.locator("#scenario-line").filter({ hasText: /mine: 3 runs, and below their medians/ }).waitFor();
+  await page.frameLocator("#scenario-results iframe").getByText("in each of 3 runs").waitFor();
+  await page.locator("#scenario-file").setInputFiles({ name: "bad.toml", mimeType: "text/plain", buffer: Buffer.from("x = 1") });
+  await page.getByRole("alert").filter({ hasText: "bad.toml:1" }).waitFor();
+  // The page of the earlier run is gone.
+  assert.equal(await page.locator("#scenario-results iframe").count(), 0);
   await shot(page, "scenario-1300");
   await close(page);
 });

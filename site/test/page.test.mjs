@@ -331,6 +331,36 @@ async function holdSimulator(page) {
   return letGo;
 }
 
+test("results of an earlier comparison do not stand below an error", async () => {
+  const page = await open("#compare?traces=12Mbps&schemes=dctcp+cubic&runs=1&duration=3s");
+  // A scheme without a box is one of the further ones.
+  assert.equal(await page.locator("#compare-form [name=more-schemes]").inputValue(), "dctcp");
+  await page.locator("#compare-run").click();
+  const results = page.locator("#compare-results h2");
+  await results.filter({ hasText: /^Results$/ }).waitFor();
+  await page.locator("#compare-form [name=duration]").fill("5x");
+  await page.locator("#compare-run").click();
+  await page.locator("#compare-error").filter({ hasText: "5x" }).waitFor();
+  assert.equal(await results.count(), 0);
+  await page.locator("#compare-form [name=duration]").fill("3s");
+  await page.locator("#compare-run").click();
+  await results.filter({ hasText: /^Results$/ }).waitFor();
+  assert.equal(await page.locator("#compare-results tbody tr").count(), 2);
+  await close(page);
+});
+
+test("a damaged address of a document is told, and a claim is shown that the filter hides", async () => {
+  const page = await open("#documents/schemes%");
+  await page.locator("#documents-error").filter({ hasText: "schemes%, is damaged" }).waitFor();
+  await page.evaluate(() => (location.hash = "#claims"));
+  await page.locator("#claim-a05").waitFor();
+  await page.locator("#claims-search").fill("no such claim");
+  await page.locator("#claim-a05").waitFor({ state: "hidden" });
+  await page.evaluate(() => (location.hash = "#claims/a05"));
+  await page.locator("#claim-a05[open]").waitFor();
+  await close(page);
+});
+
 test("a document is shown with its plot, and its links lead to others", async () => {
   const page = await open("#documents/schemes/abc", 390);
   const plot = page.locator("#documents-text img");

@@ -240,6 +240,11 @@ test("the contest ranks controllers and schemes as the command does, and goes th
   await shot(other, "contest-390");
   await other.locator("#contest-file").setInputFiles([{ name: "x.json", mimeType: "application/json", buffer: Buffer.from("{}") }]);
   await alert(other, "x.json: it is no leaderboard");
+  const [attempt] = attempts;
+  for (const [name, board] of [["y.json", { attempts: [{ ...attempt, trace: undefined, place: undefined }] }], ["z.json", { attempts, controllers: [null] }]]) {
+    await other.locator("#contest-file").setInputFiles([{ name, mimeType: "application/json", buffer: Buffer.from(JSON.stringify(board)) }]);
+    await alert(other, `${name}: it is no leaderboard`);
+  }
   assert.equal(await other.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
   await close(other);
 });

@@ -128,7 +128,7 @@ export class Simulator {
     };
   }
 
-  /** Runs the text of a scenario file to its end, as `paceline run` does; `file` is its name in errors. */
+  /** Runs the text of a scenario file to its end, as run 1 of `paceline run`; `file` is its name in errors. */
   scenario(text: string, file = "scenario.toml"): { name: string; digest: string; packets: number } {
     return this.ask({ method: "run", file, text });
   }

@@ -3,41 +3,52 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Number of younger datagrams that may arrive before a datagram is forgotten: the limit of
-/// reordering.
-const REORDERING: u32 = 4096;
+use paceline_sim::cc::{Span, Time};
 
-/// The bytes of datagrams on the way in one direction, by handle. A datagram that a link drops is
-/// forgotten when [`REORDERING`] younger ones have arrived.
+/// Age at which a datagram that has not arrived is forgotten, counted from its sending to the
+/// sending of the datagram that arrives: the limit of reordering. A link may drop it, and tells
+/// nobody.
+pub(crate) const REORDERING: Span = Span::from_secs(10);
+/// The same for a datagram that has arrived: the limit of late copies.
+pub(crate) const COPIES: Span = Span::from_secs(1);
+
+/// The bytes of datagrams on the way in one direction, by handle. Handles count up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams(Arc<Mutex<Store>>);
+
+/// Datagrams and the times of their sending.
+type Kept = BTreeMap<u32, (Time, Arc<[u8]>)>;
 
 #[derive(Debug, Default)]
 struct Store {
     next: u32,
-    kept: BTreeMap<u32, Vec<u8>>,
+    /// Datagrams that have not arrived.
+    away: Kept,
+    /// Datagrams that have arrived, of which copies may follow.
+    arrived: Kept,
 }
 
 impl Datagrams {
-    /// Stores a datagram; returns its handle.
-    pub(crate) fn put(&self, bytes: &[u8]) -> u32 {
+    /// Stores a datagram that leaves at `now`; returns its handle.
+    pub(crate) fn put(&self, now: Time, bytes: &[u8]) -> u32 {
         let mut store = self.lock();
         let handle = store.next;
         store.next = store.next.wrapping_add(1);
-        store.kept.insert(handle, bytes.to_vec());
+        store.away.insert(handle, (now, Arc::from(bytes)));
         handle
     }
 
-    /// Returns a datagram that arrives. A second copy of it is empty.
-    pub(crate) fn take(&self, handle: u32) -> Vec<u8> {
+    /// Returns a datagram that arrives, or a copy of it; `None` if it comes later than
+    /// [`REORDERING`] allows, or the copy later than [`COPIES`].
+    pub(crate) fn get(&self, handle: u32) -> Option<Arc<[u8]>> {
         let mut store = self.lock();
-        let bytes = store.kept.remove(&handle).unwrap_or_default();
-        while let Some(oldest) = store.kept.first_entry()
-            && handle.saturating_sub(*oldest.key()) > REORDERING
-        {
-            oldest.remove();
+        if let Some(datagram) = store.away.remove(&handle) {
+            store.arrived.insert(handle, datagram);
         }
-        bytes
+        let (sent, bytes) = store.arrived.get(&handle)?.clone();
+        forget(&mut store.away, sent - REORDERING);
+        forget(&mut store.arrived, sent - COPIES);
+        Some(bytes)
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {
@@ -45,18 +56,43 @@ impl Datagrams {
     }
 }
 
+/// Removes the datagrams that were sent before `time`.
+fn forget(kept: &mut Kept, time: Time) {
+    while let Some(oldest) = kept.first_entry()
+        && oldest.get().0 < time
+    {
+        oldest.remove();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn dropped_datagrams_are_forgotten() {
+    /// Stores a datagram each millisecond.
+    fn sent(count: u32) -> (Datagrams, Vec<u32>) {
         let datagrams = Datagrams::default();
-        let handles: Vec<u32> = (0..10_000).map(|i| datagrams.put(&[i as u8])).collect();
-        assert_eq!(datagrams.take(handles[1]), [1]);
-        assert!(datagrams.take(handles[1]).is_empty());
-        assert_eq!(datagrams.take(handles[9_999]), [9_999u32 as u8]);
-        assert!(datagrams.take(handles[0]).is_empty());
-        assert_eq!(datagrams.take(handles[9_000]), [9_000u32 as u8]);
+        let put = |i: u32| datagrams.put(Time::from_millis(u64::from(i)), &i.to_le_bytes());
+        let handles = (0..count).map(put).collect();
+        (datagrams, handles)
+    }
+
+    #[test]
+    fn late_datagrams_and_copies_arrive_within_their_limits() {
+        let (datagrams, handles) = sent(20_000);
+        let get = |i: usize| datagrams.get(handles[i]).map(|bytes| bytes.to_vec());
+        let bytes = |i: u32| Some(i.to_le_bytes().to_vec());
+        assert_eq!(get(1), bytes(1));
+        assert_eq!(get(1), bytes(1));
+        // 9998 younger datagrams may overtake one within ten seconds.
+        assert_eq!(get(9_999), bytes(9_999));
+        assert_eq!(get(0), bytes(0));
+        // The copy is more than a second late.
+        assert_eq!(get(1), None);
+        assert_eq!(get(19_999), bytes(19_999));
+        assert_eq!(get(9_998), None);
+        assert_eq!(get(10_000), bytes(10_000));
+        let store = datagrams.lock();
+        assert_eq!((store.away.len(), store.arrived.len()), (9_998, 2));
     }
 }

@@ -8,7 +8,7 @@ use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::application::{Application, Source};
 use crate::clock::Clock;
-use crate::datagrams::Datagrams;
+use crate::datagrams::{COPIES, Datagrams, REORDERING};
 use crate::machine::{Machine, MachineStats, Transmission};
 use crate::observers::Observers;
 
@@ -78,6 +78,8 @@ pub(crate) struct End<M> {
     stats: MachineStats,
     has_new_rtt: bool,
     observers: Option<Observers>,
+    /// Why this end does not call the machine any more.
+    problem: Option<String>,
 }
 
 impl<M: Machine> End<M> {
@@ -100,11 +102,16 @@ impl<M: Machine> End<M> {
             stats: MachineStats::default(),
             has_new_rtt: false,
             observers: None,
+            problem: None,
         }
     }
 
     /// Drives the machine and the application as far as possible at `now`.
     fn drive(&mut self, now: Time) {
+        if self.problem.is_some() {
+            self.wake = Time::NEVER;
+            return;
+        }
         let instant = self.clock.instant(now);
         if self.machine.timeout().is_some_and(|at| at <= instant) {
             self.machine.on_timeout(instant);
@@ -131,13 +138,18 @@ impl<M: Machine> End<M> {
         }
     }
 
+    /// Calls the machine no more, for this reason.
+    fn stop(&mut self, problem: String) {
+        self.problem.get_or_insert(problem);
+    }
+
     /// Turns a transmission's datagrams into packets, which leave at `now`.
     fn queue(&mut self, now: Time, transmission: &Transmission, bytes: &[u8]) {
         let bytes = &bytes[..transmission.size.min(bytes.len())];
         let segment = transmission.segment.unwrap_or(transmission.size).max(1);
         for datagram in bytes.chunks(segment) {
             let mut packet = Packet::opaque(datagram.len() as u32 + HEADERS);
-            packet.body = Body::Opaque(self.leaving.put(datagram));
+            packet.body = Body::Opaque(self.leaving.put(now, datagram));
             packet.ecn = transmission.ecn;
             if let Some(observers) = &mut self.observers {
                 observers.on_datagram(now, false, packet.ecn, datagram);
@@ -150,10 +162,18 @@ impl<M: Machine> End<M> {
 impl<M: Machine> Stage for End<M> {
     fn push(&mut self, now: Time, packet: &Packet) {
         let Body::Opaque(handle) = packet.body else { return };
-        let datagram = self.arriving.take(handle);
-        if datagram.is_empty() {
+        if self.problem.is_some() {
             return;
         }
+        let Some(datagram) = self.arriving.get(handle) else {
+            self.stop(format!(
+                "a datagram arrived after one that had left more than {} s later, or a copy after \
+                 one that had left more than {} s later: so much reordering is not simulated",
+                REORDERING.as_secs_f64(),
+                COPIES.as_secs_f64()
+            ));
+            return;
+        };
         let instant = self.clock.instant(now);
         if let Some(observers) = &mut self.observers {
             observers.on_datagram(now, true, packet.ecn, &datagram);
@@ -211,7 +231,7 @@ impl<M: Machine> End<M> {
 
     /// Returns why the connection has ended although the machine still needs it.
     pub(crate) fn failed(&self) -> Option<String> {
-        self.machine.failure()
+        self.problem.clone().or_else(|| self.machine.failure())
     }
 
     /// Passes the state of congestion control to `see`.

@@ -6,6 +6,7 @@ mod page;
 mod stacks;
 
 mod baselines;
+mod impaired;
 mod noq;
 mod quinn;
 mod suite;

@@ -121,7 +121,7 @@ pub(crate) fn gaps_end_a_connection_that_reads_in_order(
 }
 
 /// A controller of a program that uses Paceline: a constant window in bytes.
-struct Window(u64);
+pub(crate) struct Window(pub(crate) u64);
 
 impl Controller for Window {
     fn on_feedback(&mut self, _feedback: &Feedback<'_>) {}

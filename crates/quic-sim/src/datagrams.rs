@@ -26,6 +26,8 @@ struct Store {
     away: Kept,
     /// Datagrams that have arrived, of which copies may follow.
     arrived: Kept,
+    /// Handle of the first datagram that left after the flow's last byte had arrived.
+    last_answer: Option<u32>,
 }
 
 impl Datagrams {
@@ -49,6 +51,18 @@ impl Datagrams {
         forget(&mut store.away, sent - REORDERING);
         forget(&mut store.arrived, sent - COPIES);
         Some(bytes)
+    }
+
+    /// Notes that the flow's last byte has arrived at the end that sends these datagrams.
+    pub(crate) fn on_complete(&self) {
+        let mut store = self.lock();
+        let next = store.next;
+        store.last_answer.get_or_insert(next);
+    }
+
+    /// Returns true if a datagram left after the flow's last byte had arrived.
+    pub(crate) fn left_when_complete(&self, handle: u32) -> bool {
+        self.lock().last_answer.is_some_and(|first| handle >= first)
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {
@@ -94,5 +108,16 @@ mod tests {
         assert_eq!(get(10_000), bytes(10_000));
         let store = datagrams.lock();
         assert_eq!((store.away.len(), store.arrived.len()), (9_998, 2));
+    }
+
+    #[test]
+    fn a_datagram_after_the_last_byte_answers_it() {
+        let (datagrams, handles) = sent(2);
+        assert!(!datagrams.left_when_complete(handles[1]));
+        datagrams.on_complete();
+        let after = datagrams.put(Time::from_secs(1), &[7]);
+        datagrams.on_complete();
+        assert!(!datagrams.left_when_complete(handles[1]));
+        assert!(datagrams.left_when_complete(after));
     }
 }

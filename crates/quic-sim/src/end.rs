@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_flow::SenderStats;
+use paceline_flow::{SenderStats, Transfer, Workload};
 use paceline_sim::cc::{Body, Packet, Span, Stage, Time};
 use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
@@ -46,6 +46,8 @@ pub(crate) fn pair<C: Machine, S: Machine>(
     let source = Application::Source(Source::new(setup)?);
     let mut sender = End::new(client, source, clock, there.clone(), back.clone());
     let mut receiver = End::new(server, Application::Sink(0), clock, back, there);
+    let sized = SizedTransfer::of(setup);
+    (sender.sized, receiver.expected) = (sized, sized.map(|sized| sized.bytes));
     sender.observers = Observers::new(setup, true);
     receiver.observers = Observers::new(setup, false);
     Ok((sender, receiver))
@@ -63,6 +65,32 @@ pub fn largest_datagram(setup: &TransportSetup) -> Result<u16, String> {
         .ok_or_else(|| format!("QUIC needs packets of 1228 bytes or more, and mss is {mss}"))
 }
 
+/// The transfer of a flow that sends a given number of bytes.
+#[derive(Copy, Clone)]
+pub(crate) struct SizedTransfer {
+    start: Time,
+    stop: Time,
+    bytes: u64,
+}
+
+impl SizedTransfer {
+    /// Returns the transfer of a flow; `None` for other workloads.
+    fn of(setup: &TransportSetup) -> Option<SizedTransfer> {
+        match setup.workload {
+            Workload::Bytes(bytes) => {
+                Some(SizedTransfer { start: setup.start, stop: setup.stop, bytes })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the transfer if it runs at `now`, with `now` as its end.
+    pub(crate) fn until(self, now: Time) -> Option<Transfer> {
+        let runs = self.start <= now && now < self.stop;
+        runs.then(|| Transfer::new(self.start, now, self.bytes))
+    }
+}
+
 /// A machine, and the application on it.
 pub(crate) struct End<M> {
     machine: M,
@@ -78,6 +106,11 @@ pub(crate) struct End<M> {
     stats: MachineStats,
     has_new_rtt: bool,
     observers: Option<Observers>,
+    /// At the sending end: the transfer of a given size that is not finished, and the finished one.
+    sized: Option<SizedTransfer>,
+    finished: Option<Transfer>,
+    /// At the receiving end: the bytes of this transfer, until all have arrived.
+    expected: Option<u64>,
     /// Why this end does not call the machine any more.
     problem: Option<String>,
 }
@@ -102,6 +135,9 @@ impl<M: Machine> End<M> {
             stats: MachineStats::default(),
             has_new_rtt: false,
             observers: None,
+            sized: None,
+            finished: None,
+            expected: None,
             problem: None,
         }
     }
@@ -117,7 +153,7 @@ impl<M: Machine> End<M> {
             self.machine.on_timeout(instant);
         }
         loop {
-            self.application.drive(now, &mut self.machine, instant);
+            self.drive_application(now);
             self.buffer.clear();
             let mut buffer = std::mem::take(&mut self.buffer);
             let transmission = self.machine.transmit(instant, &mut buffer);
@@ -141,6 +177,15 @@ impl<M: Machine> End<M> {
     /// Calls the machine no more, for this reason.
     fn stop(&mut self, problem: String) {
         self.problem.get_or_insert(problem);
+    }
+
+    /// Drives the application. At the receiving end, notes that all bytes have arrived.
+    fn drive_application(&mut self, now: Time) {
+        self.application.drive(now, &mut self.machine, self.clock.instant(now));
+        if self.expected.is_some_and(|bytes| self.application.received() >= bytes) {
+            self.expected = None;
+            self.leaving.on_complete();
+        }
     }
 
     /// Turns a transmission's datagrams into packets, which leave at `now`.
@@ -174,6 +219,11 @@ impl<M: Machine> Stage for End<M> {
             ));
             return;
         };
+        if self.arriving.left_when_complete(handle)
+            && let Some(sized) = self.sized.take()
+        {
+            self.finished = Some(Transfer::new(sized.start, now, sized.bytes));
+        }
         let instant = self.clock.instant(now);
         if let Some(observers) = &mut self.observers {
             observers.on_datagram(now, true, packet.ecn, &datagram);
@@ -181,6 +231,10 @@ impl<M: Machine> Stage for End<M> {
         let mut answer = Vec::new();
         let answered = self.machine.on_datagram(instant, packet.ecn, &datagram, &mut answer);
         if let Some(transmission) = answered {
+            // The answer may acknowledge data that the sink has not read yet.
+            if let Application::Sink(_) = self.application {
+                self.drive_application(now);
+            }
             self.queue(now, &transmission, &answer);
         }
         self.has_new_rtt = true;
@@ -234,6 +288,16 @@ impl<M: Machine> End<M> {
         self.problem.clone().or_else(|| self.machine.failure())
     }
 
+    /// Returns the finished transfer of a given size, if there is one.
+    pub(crate) fn finished_transfer(&self) -> Option<Transfer> {
+        self.finished
+    }
+
+    /// Returns the transfer of a given size that is not finished.
+    pub(crate) fn sized_transfer(&self) -> Option<SizedTransfer> {
+        self.sized
+    }
+
     /// Passes the state of congestion control to `see`.
     pub(crate) fn inspect_state(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let stats = &self.stats;
@@ -256,6 +320,14 @@ impl<M: Machine + Send> TransportEnd for End<M> {
 
     fn counters(&self) -> SenderStats {
         self.sender_stats()
+    }
+
+    fn transfers(&self) -> &[Transfer] {
+        self.finished.as_slice()
+    }
+
+    fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
+        self.sized?.until(now)
     }
 
     fn failure(&self) -> Option<String> {

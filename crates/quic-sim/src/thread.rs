@@ -4,11 +4,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use paceline_flow::SenderStats;
+use paceline_flow::{SenderStats, Transfer};
 use paceline_sim::cc::{Packet, Span, Stage, Time};
 use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
-use crate::end::{End, Ends, pair};
+use crate::end::{End, Ends, SizedTransfer, pair};
 use crate::machine::Machine;
 
 /// Returns the two ends of a flow whose machines cannot move between threads, because they hold
@@ -33,7 +33,7 @@ pub fn ends_on_a_thread<C: Machine + 'static, S: Machine + 'static>(
             let sent = match &ends {
                 Ok((sender, receiver)) => {
                     let states = [EndState::of(sender), EndState::of(receiver)];
-                    from_thread.send(Reply::Started(states))
+                    from_thread.send(Reply::Started(Box::new(states)))
                 }
                 Err(problem) => from_thread.send(Reply::Failed(problem.clone())),
             };
@@ -44,7 +44,7 @@ pub fn ends_on_a_thread<C: Machine + 'static, S: Machine + 'static>(
         })
         .map_err(|error| format!("a thread for the QUIC machines did not start: {error}"))?;
     let states = match replies.recv() {
-        Ok(Reply::Started(states)) => states,
+        Ok(Reply::Started(states)) => *states,
         Ok(Reply::Failed(problem)) => return Err(problem),
         _ => return Err(ENDED.into()),
     };
@@ -70,7 +70,7 @@ enum Request {
 }
 
 enum Reply {
-    Started([EndState; 2]),
+    Started(Box<[EndState; 2]>),
     Failed(String),
     Done(Box<EndState>, Option<Packet>),
 }
@@ -81,6 +81,8 @@ struct EndState {
     wake: Time,
     received: u64,
     counters: SenderStats,
+    finished: Option<Transfer>,
+    sized: Option<SizedTransfer>,
     rtt: Option<Span>,
     inner: Vec<(&'static str, f64)>,
     failure: Option<String>,
@@ -91,8 +93,16 @@ impl EndState {
         let mut inner = Vec::new();
         end.inspect_state(&mut |name, value| inner.push((name, value)));
         let (received, counters) = (end.bytes_received(), end.sender_stats());
-        let failure = end.failed();
-        EndState { wake: end.wake(), received, counters, rtt: None, inner, failure }
+        EndState {
+            wake: end.wake(),
+            received,
+            counters,
+            finished: end.finished_transfer(),
+            sized: end.sized_transfer(),
+            rtt: None,
+            inner,
+            failure: end.failed(),
+        }
     }
 }
 
@@ -190,6 +200,14 @@ impl TransportEnd for RemoteEnd {
 
     fn counters(&self) -> SenderStats {
         self.state.counters
+    }
+
+    fn transfers(&self) -> &[Transfer] {
+        self.state.finished.as_slice()
+    }
+
+    fn unfinished_transfer(&self, now: Time) -> Option<Transfer> {
+        self.state.sized?.until(now)
     }
 
     fn failure(&self) -> Option<String> {

@@ -113,6 +113,21 @@ fn a_window_of_twenty_packets_has_its_rate() {
 }
 
 #[test]
+fn transfers_of_a_stack_in_c_finish() {
+    let folder = Folder::new("transfers");
+    let Some(program) = compile("tests/c/window.c", &folder, &[]) else { return };
+    let path = folder.0.join("bytes.toml").display().to_string();
+    let scenario = SCENARIO.replace("SCHEME", "c:window");
+    fs::write(&path, format!("{scenario}bytes = 50000\n")).expect("written");
+    let printed = text(&run(&program, &["run", &path, "20"]));
+    let found: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(found["flows"][0]["transfers"], 1, "{found}");
+    // The hello, two windows, and the time of 15 packets: three round trips of 100 ms and more.
+    let time = found["flows"][0]["completion_ms"]["mean"].as_f64();
+    assert!((300.0..330.0).contains(&time.expect("a time")), "{time:?}");
+}
+
+#[test]
 fn the_suite_judges_a_stack_in_c() {
     let folder = Folder::new("suite");
     let Some(program) = compile("tests/c/window.c", &folder, &[]) else { return };

@@ -25,6 +25,11 @@ fn a_given_number_of_bytes_arrives_whole() {
     support::arrives_whole(with("copa"));
 }
 
+#[test]
+fn transfers_finish() {
+    support::finishes(&Noq::new("own", Arc::new(CubicConfig::default())).transport());
+}
+
 /// The bounds of quinn's test, written before the first run. Because noq paces, bbr and copa were
 /// expected to meet them, too. copa does not (17 points less utilisation): `docs/quic.md` says what
 /// is known of the cause.

@@ -47,6 +47,11 @@ fn a_given_number_of_bytes_arrives_whole() {
 }
 
 #[test]
+fn transfers_finish() {
+    support::finishes(&Quinn::new("own", Arc::new(CubicConfig::default())).transport());
+}
+
+#[test]
 fn schemes_that_quinn_cannot_feed_are_refused() {
     support::refuses_what_it_cannot_feed(Scheme::parse);
     let wrong = Scheme::parse("cubik").map(|_| ()).expect_err("there is no such scheme");

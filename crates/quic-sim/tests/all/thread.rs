@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_quic_sim::{Machine, MachineStats, Quinn, Transmission, ends_on_a_thread};
-use paceline_sim::cc::{Ecn, Rate, Span};
+use paceline_sim::cc::{Ecn, Rate, Span, Time};
+use paceline_sim::flow::Workload;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
-use paceline_sim::{BuildError, CustomTransport, run};
+use paceline_sim::{BuildError, CustomTransport, Simulation, run};
 use quinn_proto::congestion::CubicConfig;
 
 /// A machine that is not `Send`.
@@ -83,11 +84,24 @@ fn machines_on_a_thread_do_what_others_do() {
             Ok((Local(Rc::clone(&shared), client), Local(shared, server)))
         })
     });
-    let there = run(&over_12_mbps(local, 5)).expect("a run");
+    let there = run(&over_12_mbps(local.clone(), 5)).expect("a run");
     let here = run(&over_12_mbps(quinn().transport(), 5)).expect("a run");
     assert_eq!(there.digest, here.digest);
     assert_eq!(there.flows[0].goodput_mbps, here.flows[0].goodput_mbps);
     assert_eq!(there.flows[0].sender, here.flows[0].sender);
+
+    let (mut there, mut here) = (over_12_mbps(local, 5), over_12_mbps(quinn().transport(), 5));
+    for scenario in [&mut there, &mut here] {
+        scenario.flows[0].workload = Workload::Bytes(300_000);
+    }
+    let mut half = Simulation::new(&there).expect("a simulation");
+    half.advance(Time::from_millis(250));
+    let (finished, unfinished) = half.transfers().next().expect("a flow");
+    assert!(finished.is_empty());
+    assert_eq!(unfinished.map(|it| (it.start, it.bytes)), Some((Time::ZERO, 300_000)));
+    let [there, here] = [there, here].map(|scenario| run(&scenario).expect("a run"));
+    assert_eq!((there.flows[0].transfers, here.flows[0].transfers), (1, 1));
+    assert_eq!(there.flows[0].completion_ms, here.flows[0].completion_ms);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use paceline_noq::SchemeError;
 use paceline_sim::cc::{AckPolicy, Controller, Feedback, Halves, Plan, Rate, Signals, Span};
-use paceline_sim::flow::Workload;
+use paceline_sim::flow::{Amount, Workload};
 use paceline_sim::path::{BufferSize, Loss};
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
+use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
 use paceline_sim::{CustomTransport, Outcome, run};
 
 /// One flow over 12 Mbit/s with an RTT of 100 ms and a buffer of 250 packets.
@@ -41,6 +41,36 @@ pub(crate) fn arrives_whole(stack: CustomTransport) {
     // 1 MB over 10 s is 0.8 Mbit/s.
     assert!((outcome.flows[0].goodput_mbps - 0.8).abs() < 1e-9, "{outcome:?}");
     assert!(outcome.flows[0].sender.lost > 0);
+}
+
+/// Asserts that transfers of a given size finish when their last bytes are acknowledged, and that
+/// fairness does not count a flow after its end.
+pub(crate) fn finishes(stack: &CustomTransport) {
+    let mut scenario = over_12_mbps(stack.clone(), 10);
+    let mut flow = scenario.flows.remove(0);
+    flow.rtt = Span::from_millis(40);
+    // The last flow has half a second, and needs less.
+    flow.stop = Some(Span::from_millis(9500));
+    scenario.arrivals.push(Arrivals { flow, per_second: 2.0, bytes: Amount::Fixed(50_000.0) });
+    let arrivals = outcome(&scenario).arrivals.expect("arrivals");
+    assert!(arrivals.arrived > 5 && arrivals.finished == arrivals.arrived, "{arrivals:?}");
+    // A handshake of one RTT, and 50 kB from a window of about 12 kB: two RTTs and more.
+    let times = arrivals.completion_ms.expect("finished flows");
+    assert!(times.p50 > 100.0 && times.max < 500.0, "{times:?}");
+
+    let jain = |scheme: SchemeChoice| {
+        let mut scenario = over_12_mbps("vegas".parse::<SchemeChoice>().expect("a scheme"), 20);
+        scenario.flows.push(scenario.flows[0].clone());
+        let mut short = FlowSpec::bulk(scheme, &["link"]);
+        short.workload = Workload::Bytes(300_000);
+        scenario.flows.push(short);
+        let outcome = outcome(&scenario);
+        assert_eq!(outcome.flows[2].transfers, 1);
+        outcome.jain_1s.expect("windows")
+    };
+    let (quic, own) = (jain(stack.clone().into()), jain("cubic".parse().expect("a scheme")));
+    // A flow that counts after its end has a share of zero: the index is two thirds at most.
+    assert!(quic > own - 0.02, "{quic}, {own}");
 }
 
 /// Asserts that the utilisation of a stack with a scheme is within 5 points, and its mean delay

@@ -15,6 +15,10 @@ use crate::observers::Observers;
 /// Bytes of the IPv4 and UDP headers.
 pub(crate) const HEADERS: u32 = 28;
 
+/// Number of datagrams that a machine may write at one time: far more than the packets of any
+/// path, so that more are a machine's mistake.
+const DATAGRAMS_AT_ONCE: u32 = 100_000;
+
 /// Returns the two ends of a flow, from the machines of a client, which sends the flow's data, and
 /// of a server.
 ///
@@ -48,6 +52,8 @@ pub(crate) fn pair<C: Machine, S: Machine>(
     let mut receiver = End::new(server, Application::Sink(0), clock, back, there);
     let sized = SizedTransfer::of(setup);
     (sender.sized, receiver.expected) = (sized, sized.map(|sized| sized.bytes));
+    let largest = setup.mss.saturating_sub(HEADERS) as usize;
+    (sender.largest, receiver.largest) = (largest, largest);
     sender.observers = Observers::new(setup, true);
     receiver.observers = Observers::new(setup, false);
     Ok((sender, receiver))
@@ -102,6 +108,10 @@ pub(crate) struct End<M> {
     /// Packets that the simulator has not taken yet.
     ready: VecDeque<Packet>,
     buffer: Vec<u8>,
+    /// Largest datagram in bytes of UDP payload.
+    largest: usize,
+    /// Time of the newest datagram, and the number of datagrams that left at that time.
+    newest: (Time, u32),
     wake: Time,
     stats: MachineStats,
     has_new_rtt: bool,
@@ -132,6 +142,8 @@ impl<M: Machine> End<M> {
             arriving,
             ready: VecDeque::new(),
             buffer: Vec::new(),
+            largest: 0,
+            newest: (Time::ZERO, 0),
             stats: MachineStats::default(),
             has_new_rtt: false,
             observers: None,
@@ -161,7 +173,7 @@ impl<M: Machine> End<M> {
                 self.queue(now, transmission, &buffer);
             }
             self.buffer = buffer;
-            if transmission.is_none() {
+            if transmission.is_none() || self.problem.is_some() {
                 break;
             }
         }
@@ -193,6 +205,23 @@ impl<M: Machine> End<M> {
         let bytes = &bytes[..transmission.size.min(bytes.len())];
         let segment = transmission.segment.unwrap_or(transmission.size).max(1);
         for datagram in bytes.chunks(segment) {
+            let count = if self.newest.0 == now { self.newest.1 + 1 } else { 1 };
+            self.newest = (now, count);
+            if datagram.len() > self.largest {
+                let (size, largest) = (datagram.len(), self.largest);
+                self.stop(format!(
+                    "the machine wrote a datagram of {size} bytes, and the path's largest has \
+                     {largest}"
+                ));
+            } else if count > DATAGRAMS_AT_ONCE {
+                self.stop(format!(
+                    "the machine wrote more than {DATAGRAMS_AT_ONCE} datagrams at one time: \
+                     `transmit` must return none once the machine has to wait"
+                ));
+            }
+            if self.problem.is_some() {
+                return;
+            }
             let mut packet = Packet::opaque(datagram.len() as u32 + HEADERS);
             packet.body = Body::Opaque(self.leaving.put(now, datagram));
             packet.ecn = transmission.ecn;

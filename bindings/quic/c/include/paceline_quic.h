@@ -91,8 +91,9 @@ typedef struct paceline_machine_calls {
   void (*on_datagram)(void *self, uint64_t now, int ecn, const uint8_t *datagram, size_t length,
                       uint8_t *answer, size_t capacity, paceline_transmission *sent);
   /* Writes the datagrams that leave next to `buffer`, of `capacity` bytes (at least ten datagrams),
-   * and describes them in `sent`, which is zeroed before: `size` remains 0 if there are none.
-   * Called again until there are none. */
+   * and describes them in `sent`, which is zeroed before: `size` remains 0 if there are none. No
+   * datagram is larger than `datagram_size`. Called again until there are none, for at most 100,000
+   * datagrams at one time. */
   void (*transmit)(void *self, uint64_t now, uint8_t *buffer, size_t capacity,
                    paceline_transmission *sent);
   /* Writes to the connection's stream, which it opens at the first write. Returns the number of

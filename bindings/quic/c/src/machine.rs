@@ -16,8 +16,10 @@ use crate::border::lossy_text;
 const START: u64 = 1_000_000_000;
 /// The time that never comes: `PACELINE_NEVER`.
 const NEVER: u64 = u64::MAX;
-/// Bytes of the buffers that machines write to: the largest UDP payload.
+/// Least bytes of the buffers that machines write to: the largest UDP payload.
 const CAPACITY: usize = 65_536;
+/// Number of datagrams for which these buffers have room: `paceline_quic.h` promises it.
+const DATAGRAMS: usize = 10;
 /// Number of timers in a row that may expire at one time.
 const TIMERS_AT_ONCE: u32 = 10_000;
 
@@ -115,6 +117,8 @@ pub(crate) struct CMachine {
     this: SelfPointer,
     thread: ThreadId,
     origin: Origin,
+    /// Bytes of the buffers that it writes to.
+    capacity: usize,
     /// Why Paceline does not call the machine any more.
     problem: Cell<Option<&'static str>>,
     timers: (u64, u32),
@@ -129,9 +133,15 @@ impl CMachine {
     ///
     /// # Safety
     /// `this` is a machine for `calls`, which nothing else uses or frees.
-    pub(crate) unsafe fn new(calls: Calls, this: SelfPointer, origin: Origin) -> CMachine {
-        let thread = thread::current().id();
-        CMachine { calls, this, thread, origin, problem: Cell::new(None), timers: (0, 0) }
+    pub(crate) unsafe fn new(
+        calls: Calls,
+        this: SelfPointer,
+        origin: Origin,
+        datagram_size: u16,
+    ) -> CMachine {
+        let (thread, problem, timers) = (thread::current().id(), Cell::new(None), (0, 0));
+        let capacity = CAPACITY.max(DATAGRAMS * usize::from(datagram_size));
+        CMachine { calls, this, thread, origin, capacity, problem, timers }
     }
 
     /// Returns the machine's pointer if it may be used.
@@ -158,7 +168,7 @@ impl CMachine {
         let ecn = u8::try_from(sent.ecn).ok().filter(|bits| *bits < 4);
         match (ecn, sent.size) {
             (_, 0) => None,
-            (_, size) if size > CAPACITY => {
+            (_, size) if size > self.capacity => {
                 self.stop("the machine wrote more bytes than its buffer has");
                 None
             }
@@ -225,7 +235,7 @@ impl Machine for CMachine {
         answer: &mut Vec<u8>,
     ) -> Option<Transmission> {
         let (now, this) = (self.nanos(now), self.this()?);
-        answer.resize(CAPACITY, 0);
+        answer.resize(self.capacity, 0);
         let mut sent = CTransmission::default();
         let (bytes, place) = (datagram.as_ptr(), answer.as_mut_ptr());
         let on_datagram = self.calls.on_datagram;
@@ -237,7 +247,7 @@ impl Machine for CMachine {
                 bytes,
                 datagram.len(),
                 place,
-                CAPACITY,
+                self.capacity,
                 &raw mut sent,
             );
         }
@@ -246,9 +256,10 @@ impl Machine for CMachine {
 
     fn transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmission> {
         let (now, this) = (self.nanos(now), self.this()?);
-        buffer.resize(CAPACITY, 0);
+        let capacity = self.capacity;
+        buffer.resize(capacity, 0);
         let mut sent = CTransmission::default();
-        unsafe { (self.calls.transmit)(this, now, buffer.as_mut_ptr(), CAPACITY, &raw mut sent) };
+        unsafe { (self.calls.transmit)(this, now, buffer.as_mut_ptr(), capacity, &raw mut sent) };
         self.transmission(&sent)
     }
 

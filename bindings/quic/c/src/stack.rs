@@ -120,8 +120,8 @@ impl Stack {
         let origin = Origin::default();
         // SAFETY: `make` has returned these machines, and leaves them to this library.
         let (client, server) = unsafe {
-            let client = CMachine::new(self.calls, client, Origin::clone(&origin));
-            (client, CMachine::new(self.calls, server, origin))
+            let client = CMachine::new(self.calls, client, Origin::clone(&origin), datagram_size);
+            (client, CMachine::new(self.calls, server, origin, datagram_size))
         };
         ends(setup, client, server)
     }

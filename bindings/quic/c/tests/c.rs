@@ -113,6 +113,18 @@ fn a_window_of_twenty_packets_has_its_rate() {
 }
 
 #[test]
+fn buffers_have_room_for_ten_datagrams() {
+    let folder = Folder::new("buffers");
+    let Some(program) = compile("tests/c/window.c", &folder, &[]) else { return };
+    let path = folder.0.join("jumbo.toml").display().to_string();
+    let scenario = format!("mss = 9000\n{}", SCENARIO.replace("SCHEME", "c:window"));
+    fs::write(&path, scenario).expect("written");
+    let printed = text(&run(&program, &["run", &path, "20"]));
+    let found: Value = serde_json::from_str(&printed).expect("JSON");
+    assert!(found["flows"][0]["goodput_mbps"].as_f64() > Some(5.0), "{found}");
+}
+
+#[test]
 fn transfers_of_a_stack_in_c_finish() {
     let folder = Folder::new("transfers");
     let Some(program) = compile("tests/c/window.c", &folder, &[]) else { return };
@@ -168,6 +180,10 @@ fn every_mistake_is_an_error_in_words() {
         "the machine's timer expires again and again",
         "the machine wrote more bytes than its buffer has",
         "the machine's ECN field is not 0 to 3",
+        "long: -1: flow `c:window`: the machine wrote a datagram of 1473 bytes, and the path's \
+         largest has 1472",
+        "segment: -1: flow `c:window`: the machine wrote a datagram of 1473 bytes",
+        "endless: -1: flow `c:window`: the machine wrote more than 100000 datagrams at one time",
         "no failure: 0\n",
     ] {
         assert!(printed.contains(wanted), "{wanted}\n{printed}");

@@ -25,7 +25,7 @@ typedef struct packet {
 } packet;
 
 /* How a machine is broken, for the tests of errors. */
-typedef enum fault { NO_FAULT, FAILS, STUCK_TIMER, TOO_LARGE, WRONG_ECN } fault;
+typedef enum fault { NO_FAULT, FAILS, STUCK_TIMER, TOO_LARGE, WRONG_ECN, LONG, LONG_SEGMENT, ENDLESS, SMALL_BUFFER } fault;
 
 typedef struct machine {
   int is_client, wants_hello, is_established, is_reset;
@@ -126,11 +126,18 @@ static void transmit(void *self, uint64_t now, uint8_t *buffer, size_t capacity,
                      paceline_transmission *sent) {
   machine *m = self;
   size_t i;
-  if (m->fault == TOO_LARGE) {
+  if (capacity < 10 * m->datagram) {
+    m->fault = SMALL_BUFFER;
+  } else if (m->fault == TOO_LARGE) {
     sent->size = capacity + 1;
   } else if (m->fault == WRONG_ECN) {
     sent->size = 1;
     sent->ecn = 4;
+  } else if (m->fault == LONG || m->fault == LONG_SEGMENT) {
+    sent->size = m->fault == LONG ? m->datagram + 1 : 2 * m->datagram + 2;
+    sent->segment = m->fault == LONG ? 0 : m->datagram + 1;
+  } else if (m->fault == ENDLESS) {
+    sent->size = 1;
   } else if (m->wants_hello) {
     m->wants_hello = 0;
     put(buffer, 'h', 0);
@@ -199,6 +206,7 @@ static void stats(void *self, paceline_machine_stats *stats) {
 }
 
 static const char *failure(void *self) {
+  if (((machine *)self)->fault == SMALL_BUFFER) return "a buffer for less than ten datagrams";
   return ((machine *)self)->fault == FAILS ? "the machine is tired" : NULL;
 }
 
@@ -264,7 +272,8 @@ static void mistakes(paceline_stack stack, context *context) {
   paceline_stack other = stack;
   paceline_suite suite = {0};
   int i;
-  static const char *const FAULTS[] = {"none", "fails", "stuck", "large", "ecn"};
+  static const char *const FAULTS[] = {"none", "fails", "stuck", "large", "ecn",
+                                       "long", "segment", "endless"};
   SHOW("no scenario", paceline_run_scenario(&stack, 1, NULL, &result));
   SHOW("no stacks", paceline_run_scenario(NULL, 1, SCENARIO, &result));
   SHOW("wrong scenario", paceline_run_scenario(NULL, 0, "duration = 1", &result));
@@ -290,7 +299,7 @@ static void mistakes(paceline_stack stack, context *context) {
   context->make_fails = 1;
   SHOW("make fails", paceline_run_scenario(&stack, 1, SCENARIO, &result));
   context->make_fails = 0;
-  for (i = FAILS; i <= WRONG_ECN; i++) {
+  for (i = FAILS; i <= ENDLESS; i++) {
     context->fault = (fault)i;
     SHOW(FAULTS[i], paceline_run_scenario(&stack, 1, SCENARIO, &result));
   }

@@ -184,14 +184,23 @@ impl QuicController {
         while let Some((sent, size)) = next
             && left > 0
         {
-            left = left.saturating_sub(u64::from(size));
-            self.on_acked(now, sent, size);
+            // The report may have fewer bytes than the packet: a stack can know other sizes.
+            let acked = u64::from(size).min(left);
+            left -= acked;
+            self.on_acked(now, sent, acked as u32);
             next = self.ledger.oldest_open_until(newest_sent);
         }
         if left > 0 {
             // These packets are not in the ledger any more.
             self.on_acked(now, newest_sent, u32::try_from(left).unwrap_or(u32::MAX));
         }
+    }
+
+    /// Records that a packet of `bytes` will be neither acknowledged nor declared lost, because the
+    /// stack has discarded its keys (RFC 9002 §6.4).
+    pub fn on_discarded(&mut self, bytes: u64) {
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.ledger.on_discarded(bytes);
     }
 
     /// Ends the report of an acknowledgement. `in_flight` is the stack's count; `app_limited` says

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use paceline_cc::{Congestion, Controller, Feedback, Plan, Span, Time};
+use paceline_cc::{Congestion, Controller, Feedback, Plan, Span, Stream, Time};
 
 use crate::controller::{LossReport, QuicController};
 use crate::pacing::Pacing;
@@ -154,4 +154,61 @@ fn packets_without_data_take_no_blame_for_losses() {
         .on_lost(at(450), LossReport { bytes: 1200, newest_sent: at(400), persistent: false });
     let seen = recorder.0.lock().expect("not poisoned").clone();
     assert_eq!(seen, [(1200, 1, vec![22])]);
+}
+
+/// Adds up the acknowledged bytes in its feedback.
+#[derive(Clone, Default)]
+struct AckedBytes(Arc<Mutex<u64>>);
+
+impl Controller for AckedBytes {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        *self.0.lock().expect("not poisoned") += feedback.acked;
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(120_000)
+    }
+}
+
+/// A stack reports other sizes than those of the packets that it sent.
+#[test]
+fn as_many_bytes_are_acknowledged_as_the_stack_reports() {
+    let sum = AckedBytes::default();
+    let mut controller = QuicController::new(Box::new(sum.clone()), 1200, Pacing::Stack);
+    let mut random = Stream::new(1, "sizes");
+    let mut reported = 0;
+    for k in 0..1000 {
+        for _ in 0..4 {
+            controller.on_sent(at(10 * k), 1 + random.next_u64() % 1200);
+        }
+        let bytes = 1 + random.next_u64() % 4000;
+        reported += bytes;
+        controller.on_acked_together(at(10 * k + 5), at(10 * k), bytes);
+        controller.on_acks_end(at(10 * k + 5), 0, false);
+    }
+    assert_eq!(*sum.0.lock().expect("not poisoned"), reported);
+}
+
+/// Records the bytes in flight in its feedback.
+#[derive(Clone, Default)]
+struct InFlight(Arc<Mutex<Vec<u64>>>);
+
+impl Controller for InFlight {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.0.lock().expect("not poisoned").push(feedback.in_flight);
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::window(120_000)
+    }
+}
+
+#[test]
+fn discarded_packets_are_not_in_flight() {
+    let recorder = InFlight::default();
+    let mut controller = QuicController::new(Box::new(recorder.clone()), 1200, Pacing::Stack);
+    controller.on_sent(at(0), 3600);
+    controller.on_discarded(1200);
+    controller.on_marked(at(1), at(0), 1);
+    assert_eq!(*recorder.0.lock().expect("not poisoned"), [2400]);
 }

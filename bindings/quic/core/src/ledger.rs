@@ -158,9 +158,21 @@ impl Ledger {
         (entry.sent <= until).then_some((entry.sent, entry.size))
     }
 
-    /// Removes the oldest packets in flight up to `bytes`, which were declared lost; the newest of
-    /// them was sent at `newest`.
+    /// Removes packets of `bytes`, which were declared lost; the newest of them was sent at
+    /// `newest`. This is the packet sent at that time if it has this size, because some stacks report
+    /// each lost packet. Otherwise these are the oldest packets in flight.
     pub(crate) fn on_lost(&mut self, newest: Time, bytes: u64, mut lost: impl FnMut(Fate)) {
+        let from = self.entries.partition_point(|entry| entry.sent < newest);
+        let exact = (from..self.entries.len())
+            .take_while(|at| self.entries[*at].sent == newest)
+            .find(|at| self.entries[*at].open && u64::from(self.entries[*at].size) == bytes);
+        if let Some(at) = exact {
+            let (number, entry) = (self.first + at as u64, &mut self.entries[at]);
+            entry.open = false;
+            lost(Fate::new(number, entry.size, entry.sent, entry.tag, true));
+            self.drop_settled();
+            return;
+        }
         let mut left = bytes;
         for (at, entry) in self.entries.iter_mut().enumerate() {
             if left == 0 || entry.sent > newest {
@@ -174,6 +186,16 @@ impl Ledger {
             }
         }
         self.drop_settled();
+    }
+
+    /// Removes the oldest packet in flight with `bytes`, which will be neither acknowledged nor
+    /// declared lost. Does nothing if there is none.
+    pub(crate) fn on_discarded(&mut self, bytes: u64) {
+        let has_size = |entry: &&mut Entry| entry.open && u64::from(entry.size) == bytes;
+        if let Some(entry) = self.entries.iter_mut().find(has_size) {
+            entry.open = false;
+            self.drop_settled();
+        }
     }
 
     /// Forgets packets that were sent before `time`, such as packets with acknowledgements only, of
@@ -246,6 +268,38 @@ mod tests {
         ledger.on_lost(at(3), 5000, |fate| lost.push(fate.number));
         assert_eq!(lost, [0, 2, 3]);
         assert_eq!(ledger.entries.len(), 1);
+    }
+
+    #[test]
+    fn a_packet_that_a_report_names_is_the_lost_one() {
+        let mut ledger = Ledger::new();
+        for millis in 0..5 {
+            ledger.on_sent(at(millis), 1000, 0, millis == 0);
+        }
+        ledger.on_sent(at(4), 700, 0, false);
+        let mut lost = Vec::new();
+        let mut report =
+            |newest, bytes| ledger.on_lost(newest, bytes, |fate| lost.push(fate.number));
+        report(at(2), 1000);
+        report(at(4), 700);
+        // Two packets, and a packet that is lost already.
+        report(at(3), 2000);
+        report(at(4), 700);
+        assert_eq!(lost, [2, 5, 0, 1, 3]);
+    }
+
+    #[test]
+    fn a_discarded_packet_is_not_in_flight() {
+        let mut ledger = Ledger::new();
+        for (millis, size) in [(0, 1000), (1, 1200), (2, 1000)] {
+            ledger.on_sent(at(millis), size, 0, millis == 0);
+        }
+        ledger.on_discarded(1200);
+        ledger.on_discarded(1200);
+        assert_eq!(ledger.oldest_open_until(at(9)), Some((at(0), 1000)));
+        ledger.on_discarded(1000);
+        assert_eq!(ledger.oldest_open_until(at(9)), Some((at(2), 1000)));
+        assert_eq!((ledger.entries.len(), ledger.delivered), (1, 0));
     }
 
     #[test]

@@ -209,6 +209,7 @@ impl CongestionController for Controller {
     fn on_packet_discarded<Pub: Publisher>(&mut self, bytes_sent: usize, _publisher: &mut Pub) {
         let bytes = u32::try_from(bytes_sent).unwrap_or(u32::MAX);
         self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.inner.on_discarded(u64::from(bytes));
     }
 
     fn earliest_departure_time(&self) -> Option<Timestamp> {

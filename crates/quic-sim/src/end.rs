@@ -309,6 +309,8 @@ impl<M: Machine> End<M> {
     pub(crate) fn sender_stats(&self) -> SenderStats {
         let mut counters = SenderStats::default();
         (counters.sent, counters.lost) = (self.stats.sent, self.stats.lost);
+        // Stacks tell neither their retransmissions nor their probe timeouts.
+        counters.is_partial = true;
         counters
     }
 

@@ -35,8 +35,8 @@ pub struct FlowView {
     pub one_way_delay_ms: Quantiles,
     /// The round-trip time per acknowledgement, in ms.
     pub rtt_ms: Quantiles,
-    /// Number of packets retransmitted.
-    pub retransmits: u64,
+    /// Number of packets retransmitted, if the flow's transport counts them.
+    pub retransmits: Option<u64>,
     /// Ranges of these figures, if they are medians of several runs.
     pub ranges: Option<FlowRanges>,
     /// Further figures, which only some flows have, such as those of a video.
@@ -185,6 +185,7 @@ fn figures(flow: &FlowView) -> Vec<TableFigure> {
     let (goodput, resent) =
         ("goodput: bytes that arrived for the first time", "packets sent again");
     let (sent, acked) = ("time from sending to arrival", "round-trip time per acknowledgement");
+    let retransmits = flow.retransmits.map_or(f64::NAN, |count| count as f64);
     let figure = |heading, hint, value, decimals, range: fn(FlowRanges) -> [f64; 2]| {
         TableFigure::new(heading, hint, value, decimals).with_range(flow.ranges.map(range))
     };
@@ -194,7 +195,7 @@ fn figures(flow: &FlowView) -> Vec<TableFigure> {
         figure("one-way p95 ms", sent, one_way.p95, 1, |ranges| ranges.one_way_p95_ms),
         figure("RTT mean ms", acked, rtt.mean, 1, |ranges| ranges.rtt_mean_ms),
         figure("RTT p95 ms", acked, rtt.p95, 1, |ranges| ranges.rtt_p95_ms),
-        figure("resent", resent, flow.retransmits as f64, 0, |ranges| ranges.retransmits),
+        figure("resent", resent, retransmits, 0, |ranges| ranges.retransmits),
     ];
     of_all.into_iter().chain(flow.figures.iter().cloned()).collect()
 }

@@ -179,7 +179,7 @@ pub fn views(scenario: &Scenario, outcome: &Outcome) -> (Vec<RunView>, Vec<FlowV
             goodput_mbps: flow.goodput_mbps,
             one_way_delay_ms: flow.one_way_delay_ms,
             rtt_ms: flow.rtt_ms,
-            retransmits: flow.sender.retransmits,
+            retransmits: flow.sender.counted_retransmits(),
             ranges: None,
             figures: page_figures_if_measured(flow),
             bin_s: series.bin_s,
@@ -218,7 +218,7 @@ pub fn views_of_runs(
             goodput_mbps: goodput.median,
             one_way_delay_ms: median_delays(&all, |flow| flow.one_way_delay_ms),
             rtt_ms: median_delays(&all, |flow| flow.rtt_ms),
-            retransmits: retransmits.median.round() as u64,
+            retransmits: view.retransmits.map(|_| retransmits.median.round() as u64),
             ranges: Some(FlowRanges {
                 goodput_mbps: ends(&goodput),
                 one_way_mean_ms: range(|flow| flow.one_way_delay_ms.mean),

@@ -293,14 +293,14 @@ fn as_text<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&String::from_utf8_lossy(bytes))
 }
 
-/// Writes the counters that all transports have in JSON.
+/// Writes the counters in JSON, with null for those that the transport does not have.
 fn counters<S: Serializer>(stats: &SenderStats, to: S) -> Result<S::Ok, S::Error> {
     let mut counters = to.serialize_struct("SenderStats", 5)?;
     counters.serialize_field("sent", &stats.sent)?;
-    counters.serialize_field("retransmits", &stats.retransmits)?;
+    counters.serialize_field("retransmits", &stats.counted_retransmits())?;
     counters.serialize_field("lost", &stats.lost)?;
-    counters.serialize_field("spurious", &stats.late)?;
-    counters.serialize_field("timeouts", &stats.timeouts)?;
+    counters.serialize_field("spurious", &stats.counted_late())?;
+    counters.serialize_field("timeouts", &stats.counted_timeouts())?;
     counters.end()
 }
 

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 /// - `link.NAME.{capacity,throughput,utilization,drops,marks}` (Mbit/s, shares, packets),
 ///   `link.NAME.delay.{mean,p50,p95,p99,max}` (ms), and the series `link.NAME.{capacity,
 ///   throughput,delay}`;
-/// - `flow.NAME.{goodput,sent,lost,retransmits,timeouts}` (the last four including the warm-up),
+/// - `flow.NAME.{goodput,sent,lost,retransmits,timeouts}` (the last four including the warm-up, the
+///   last two if its transport counts them),
 ///   `flow.NAME.{owd,rtt}.*`, and the series `flow.NAME.goodput` and `flow.NAME.state.VARIABLE`; of
 ///   video also `flow.NAME.frames.{made,skipped,delivered}` and `flow.NAME.frames.delay.*` (ms);
 /// - `medium.NAME.{throughput,collisions,drops}`, and of its access point
@@ -101,8 +102,15 @@ impl From<&Outcome> for Record {
             record.set(format!("{name}.goodput"), flow.goodput_mbps);
             record.set(format!("{name}.sent"), flow.sender.sent as f64);
             record.set(format!("{name}.lost"), flow.sender.lost as f64);
-            record.set(format!("{name}.retransmits"), flow.sender.retransmits as f64);
-            record.set(format!("{name}.timeouts"), flow.sender.timeouts as f64);
+            let counts = [
+                ("retransmits", flow.sender.counted_retransmits()),
+                ("timeouts", flow.sender.counted_timeouts()),
+            ];
+            for (figure, count) in counts {
+                if let Some(count) = count {
+                    record.set(format!("{name}.{figure}"), count as f64);
+                }
+            }
             record.set_quantiles(&format!("{name}.owd"), &flow.one_way_delay_ms);
             record.set_quantiles(&format!("{name}.rtt"), &flow.rtt_ms);
             if let Some(frames) = &flow.frames {

@@ -134,6 +134,9 @@ fn transfers_of_a_stack_in_c_finish() {
     let printed = text(&run(&program, &["run", &path, "20"]));
     let found: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(found["flows"][0]["transfers"], 1, "{found}");
+    for unknown in ["retransmits", "timeouts", "spurious"] {
+        assert_eq!(found["flows"][0].get(unknown), Some(&Value::Null), "{unknown}: {found}");
+    }
     // The hello, two windows, and the time of 15 packets: three round trips of 100 ms and more.
     let time = found["flows"][0]["completion_ms"]["mean"].as_f64();
     assert!((300.0..330.0).contains(&time.expect("a time")), "{time:?}");

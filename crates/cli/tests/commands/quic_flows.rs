@@ -46,6 +46,10 @@ fn packets_and_logs_of_quic_stacks_are_written() {
     assert!(err.contains("simulated flows, which have no bytes: own"), "{err}");
     let (plain, _) = json(&["run", &scenario, "--json"]);
     assert_eq!(seen["digest"], plain["digest"], "a capture and a log change nothing");
+    // Stacks do not count retransmissions and timeouts.
+    let counts =
+        ["retransmits", "timeouts"].map(|name| [0, 1].map(|flow| &seen["flows"][flow][name]));
+    assert!(counts.iter().all(|[quic, own]| quic.is_null() && own.is_u64()), "{counts:?}");
 
     let (names, packets) = read(&file);
     assert_eq!(names.len(), 4, "{names:?}");

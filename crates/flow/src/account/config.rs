@@ -146,4 +146,24 @@ pub struct SenderStats {
     pub probes: u64,
     /// Acknowledgements received.
     pub acks: u64,
+    /// True if the transport counts `sent` and `lost` only, as the ends of QUIC stacks do. The other
+    /// counters are zero, and say nothing.
+    pub is_partial: bool,
+}
+
+impl SenderStats {
+    /// Returns `retransmits`; `None` if the transport does not count it.
+    pub fn counted_retransmits(&self) -> Option<u64> {
+        (!self.is_partial).then_some(self.retransmits)
+    }
+
+    /// Returns `late`; `None` if the transport does not count it.
+    pub fn counted_late(&self) -> Option<u64> {
+        (!self.is_partial).then_some(self.late)
+    }
+
+    /// Returns `timeouts`; `None` if the transport does not count it.
+    pub fn counted_timeouts(&self) -> Option<u64> {
+        (!self.is_partial).then_some(self.timeouts)
+    }
 }

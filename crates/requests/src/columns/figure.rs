@@ -83,6 +83,18 @@ impl Figure for u64 {
     }
 }
 
+impl Figure for Option<u64> {
+    type OverRuns = Option<Distribution>;
+
+    fn part(self, part: Part) -> Option<f64> {
+        self?.part(part)
+    }
+
+    fn over_runs(runs: &[Option<u64>]) -> Option<Distribution> {
+        Distribution::of(runs.iter().flatten().map(|count| *count as f64))
+    }
+}
+
 impl Figure for Option<f64> {
     type OverRuns = Option<Distribution>;
 

@@ -393,17 +393,19 @@ columns! {
         sent: u64 = "number", "Packets sent",
             flow flow => flow.sender.sent,
             cells [Cell::new("sent", Whole, Count, &[Flows])];
-        retransmits: u64 = "number", "Packets that carried data which had been sent before",
-            compare of => of.outcome.flows.iter().map(|flow| flow.sender.retransmits).sum(),
-            flow flow => flow.sender.retransmits,
+        retransmits: Option<u64> = "number", "Packets that carried data which had been sent before",
+            exactly "Not known of QUIC stacks, which do not count them.",
+            compare of => of.outcome.flows.iter().map(|flow| flow.sender.counted_retransmits()).sum(),
+            flow flow => flow.sender.counted_retransmits(),
             cells [
                 Cell::new("resent", Whole, Count, &[Compare, Notebook, Flows, FlowRunsTable])
                     .on_page("packets sent again"),
                 Cell::optional("resent", Whole, 2),
             ];
-        timeouts: u64 = "number", "Expiries of the retransmission timer",
-            compare of => of.outcome.flows.iter().map(|flow| flow.sender.timeouts).sum(),
-            flow flow => flow.sender.timeouts,
+        timeouts: Option<u64> = "number", "Expiries of the retransmission timer",
+            exactly "Not known of QUIC stacks, which do not count them.",
+            compare of => of.outcome.flows.iter().map(|flow| flow.sender.counted_timeouts()).sum(),
+            flow flow => flow.sender.counted_timeouts(),
             cells [Cell::new("timeouts", Whole, Count, &[Flows])];
         transfers: u64 = "number", "Finished transfers of a given size that began after the warm-up",
             flow flow => flow.transfers,

@@ -37,7 +37,9 @@ impl Inside {
     /// Compares the medians of several real runs with several simulated ones, as [`of`](Self::of)
     /// does for one.
     pub fn of_medians(real: &SummaryRow, simulated: &SummaryRow) -> Option<Inside> {
-        let figures = [&real.utilization, &real.queue_delay_ms.p95, &real.retransmits];
+        // Paceline's senders and Linux hosts count what they send again.
+        let resent = real.retransmits.unwrap_or_default();
+        let figures = [real.utilization, real.queue_delay_ms.p95, resent];
         Inside::of_figures(figures.map(|figure| figure.median), simulated)
     }
 
@@ -49,7 +51,7 @@ impl Inside {
                 (range.p5 - POINTS..=range.p95 + POINTS).contains(&used)
             },
             queue_delay_p95: widened(&simulated.queue_delay_ms.p95, P95_SHARE, delay),
-            retransmits: widened(&simulated.retransmits, RESENT_SHARE, resent),
+            retransmits: widened(&simulated.retransmits.unwrap_or_default(), RESENT_SHARE, resent),
         })
     }
 

@@ -156,8 +156,8 @@ pub(super) fn table(rows: &[LinuxRow], guest: &str) -> String {
             percent(linux.utilization.median),
             ends(&ours.queue_delay_ms.p95, figure),
             figure(linux.queue_delay_ms.p95.median),
-            ends(&ours.retransmits, figure),
-            figure(linux.retransmits.median),
+            ends(&ours.retransmits.unwrap_or_default(), figure),
+            figure(linux.retransmits.unwrap_or_default().median),
             verdict,
         ]);
     }

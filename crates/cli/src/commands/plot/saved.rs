@@ -184,7 +184,7 @@ fn scenario(runs: &[(u32, Value)]) -> Result<Saved, String> {
                 ..delay(&flow["one_way_delay_ms"])
             },
             rtt_ms: delay(&flow["rtt_ms"]),
-            retransmits: flow["retransmits"].as_u64().unwrap_or(0),
+            retransmits: flow["retransmits"].as_u64(),
             // Only the tables of pages have them.
             ranges: None,
             figures: Vec::new(),

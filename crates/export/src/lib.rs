@@ -64,15 +64,17 @@ pub fn to_pdf(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, ExportError> {
 /// The SVG file is invalid, has text that no font can show, or the picture would be too large.
 pub fn to_png(svg: &str, fonts: &Fonts, dpi: f32) -> Result<Vec<u8>, ExportError> {
     let tree = parse(svg, fonts, 72.0)?;
-    let scale = dpi / 72.0;
-    let size = tree
-        .size()
-        .to_int_size()
-        .scale_by(scale)
-        .filter(|size| size.width() <= MOST_PIXELS && size.height() <= MOST_PIXELS);
-    let pixmap = size.and_then(|size| Pixmap::new(size.width(), size.height()));
+    // The size is rounded once, in pixels, and the drawing fills all of them: a pixel that it covers
+    // in part would be transparent in part.
+    let points = [tree.size().width(), tree.size().height()];
+    let [width, height] = points.map(|side| (side * dpi / 72.0).round().max(1.0));
+    let most = MOST_PIXELS as f32;
+    let pixmap = (width <= most && height <= most)
+        .then(|| Pixmap::new(width as u32, height as u32))
+        .flatten();
     let mut pixmap = pixmap.ok_or(ExportError::TooLarge(MOST_PIXELS))?;
-    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    let scale = Transform::from_scale(width / points[0], height / points[1]);
+    resvg::render(&tree, scale, &mut pixmap.as_mut());
     let png = pixmap.encode_png().map_err(|error| ExportError::Convert(error.to_string()))?;
     Ok(About::of(svg).in_png(png))
 }

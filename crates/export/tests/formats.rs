@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use resvg::tiny_skia::Pixmap;
+
 use paceline_export::{ExportError, FAMILY, Fonts, Format, to_pdf, to_pdf_pages, to_png};
 
 /// Returns a drawing of 100 by 50 points with this text.
@@ -43,6 +45,25 @@ fn a_png_has_the_pixels_of_its_resolution_and_shows_the_text() {
     assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
     assert_eq!((number(&picture, 16), number(&picture, 20)), (200, 100));
     assert!(picture.len() > png(" ").len(), "the text is not drawn");
+}
+
+/// 3.3 by 2.35 inches are 990 by 705 pixels at 300 dpi, and the drawing covers all of them.
+#[test]
+fn a_drawing_covers_all_pixels_of_its_png() {
+    for (points, dpi, pixels) in
+        [((237.6, 169.2), 300.0, (990, 705)), ((252.0, 180.4), 100.0, (350, 251))]
+    {
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\">\
+             <rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/></svg>",
+            points.0, points.1
+        );
+        let png = to_png(&svg, &Fonts::built_in(), dpi).expect("a PNG");
+        let picture = Pixmap::decode_png(&png).expect("a PNG");
+        assert_eq!((picture.width(), picture.height()), pixels);
+        let see_through = picture.pixels().iter().filter(|pixel| !pixel.is_opaque()).count();
+        assert_eq!(see_through, 0, "{points:?}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ macro_rules! stack {
         use std::time::{Duration, Instant};
 
         use bytes::BytesMut;
-        use paceline_sim::cc::Ecn;
+        use paceline_sim::cc::{Ecn, Spec};
         use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
         use proto::congestion::ControllerFactory;
         use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -36,13 +36,15 @@ macro_rules! stack {
             congestion: Congestion,
             change: Arc<dyn Fn(&mut TransportConfig) + Send + Sync>,
             reads_in_order: bool,
+            queue: Option<Spec>,
         }
 
         impl $Stack {
             #[doc = concat!($name, " with this congestion control: one of its own, or one of `paceline-", $name, "`'s.")]
             /// `label` is its name in outcomes.
             pub fn new(label: impl Into<String>, congestion: Congestion) -> $Stack {
-                $Stack { label: label.into(), congestion, change: Arc::new(|_| {}), reads_in_order: false }
+                let (change, queue) = (Arc::new(|_: &mut TransportConfig| {}), None);
+                $Stack { label: label.into(), congestion, change, reads_in_order: false, queue }
             }
 
             /// Applies `change` to the transport configuration of both ends.
@@ -62,10 +64,19 @@ macro_rules! stack {
                 $Stack { reads_in_order: true, ..self }
             }
 
+            /// Sets the queue for links that leave their queue to their flows.
+            #[must_use]
+            pub fn with_queue(self, queue: Option<Spec>) -> $Stack {
+                $Stack { queue, ..self }
+            }
+
             /// Returns the scheme of a flow: the flow's sender is a client that opens one stream.
             pub fn transport(&self) -> CustomTransport {
                 let stack = self.clone();
-                CustomTransport::new(self.label.clone(), move |setup| stack.ends(setup)).with_bytes().with_log()
+                CustomTransport::new(self.label.clone(), move |setup| stack.ends(setup))
+                    .with_queue(self.queue.clone())
+                    .with_bytes()
+                    .with_log()
             }
 
             fn ends(&self, setup: &TransportSetup) -> Result<TransportEnds, String> {

@@ -59,7 +59,7 @@ pub const ROOMS: &[Room] = &[
     room("bindings/quic/noq", &["cc", "quic"]),
     room("bindings/quic/s2n", &["cc", "quic"]),
     room("crates/quic-sim", &["flow", "ip", "noq", "quinn", "sim"]),
-    room("bindings/quic/c", &["quic-sim", "requests", "sim"]),
+    room("bindings/quic/c", &["quic-sim", "report", "requests", "sim"]),
     room(
         "crates/cli",
         &[

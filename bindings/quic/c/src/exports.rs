@@ -6,6 +6,7 @@ use std::slice;
 
 use paceline_quic_sim::add_families;
 use paceline_quic_sim::suite::{Aim, Baseline, Suite};
+use paceline_report::Document;
 use paceline_requests::RunFields;
 use paceline_sim::{Names, run_with, scenario};
 
@@ -82,7 +83,8 @@ fn run_scenario(stacks: Vec<Stack>, text: &str) -> Result<String, String> {
         return Err("the scenario has several runs; call once for each, with other seeds".into());
     }
     let outcome = run_with(&scenario, &names).map_err(|error| error.to_string())?;
-    serde_json::to_string(&RunFields::of(&outcome)).map_err(|error| error.to_string())
+    serde_json::to_string(&Document::new(RunFields::of(&outcome)))
+        .map_err(|error| error.to_string())
 }
 
 /// Runs the suite on a stack.

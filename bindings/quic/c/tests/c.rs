@@ -105,6 +105,7 @@ fn a_window_of_twenty_packets_has_its_rate() {
     let goodput = found["flows"][0]["goodput_mbps"].as_f64().expect("a number");
     assert!((2.2..2.35).contains(&goodput), "{goodput} Mbit/s");
     assert_eq!(found["flows"][0]["scheme"], "c:window");
+    assert!(found["schema_version"].is_u64(), "{found}");
     assert_eq!(found["digest"], json("20")["digest"]);
     assert_ne!(found["digest"], json("21")["digest"]);
     // Path and buffer hold 200 packets.

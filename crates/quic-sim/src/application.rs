@@ -78,9 +78,15 @@ impl Source {
                 (0, Some(Messages { bytes: u64::from(*message), every, next: setup.start }))
             }
             other => {
+                let key = match other {
+                    Workload::OnOff { .. } => "an `on_off` application",
+                    Workload::Video(_) => "a `video`",
+                    Workload::Audio(_) => "`audio`",
+                    _ => "this workload",
+                };
                 return Err(format!(
-                    "whole QUIC stacks send `bulk`, so many bytes, or messages at a rate \
-                     (`limited`), not the workload {other:?}"
+                    "whole QUIC stacks send data without end, a number of bytes (`bytes`) or \
+                     messages at a rate (`limited`), and not {key}"
                 ));
             }
         };

@@ -6,6 +6,7 @@ use crate::support::{self, over_12_mbps};
 use paceline_quic_sim::Quinn;
 use paceline_quinn::Scheme;
 use paceline_sim::cc::{AckPolicy, Time};
+use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::{BuildError, CustomTransport, Simulation, run};
 use quinn_proto::VarInt;
 use quinn_proto::congestion::CubicConfig;
@@ -64,6 +65,11 @@ fn what_the_laboratory_cannot_do_is_said() {
     scenario.mss = 1000;
     let Err(BuildError::Transport { problem, .. }) = run(&scenario) else { panic!("it ran") };
     assert!(problem.contains("1228"), "{problem}");
+    let mut scenario = over_12_mbps(with("cubic"), 1);
+    let (on, off) = (On::Time(Amount::Fixed(1.0)), Amount::Fixed(1.0));
+    scenario.flows[0].workload = Workload::OnOff { on, off, starts_off: false, fresh: false };
+    let Err(BuildError::Transport { problem, .. }) = run(&scenario) else { panic!("it ran") };
+    assert!(problem.ends_with("and not an `on_off` application"), "{problem}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use paceline_lab::validate::{Counts, cases};
 use serde_json::{Value, json};
 
 /// Fields that only some runs print, and no run of these tests.
-const SOMETIMES: [&str; 25] = [
+const SOMETIMES: [&str; 26] = [
     // Only saved results have these.
     "made",
     "made.command",
@@ -41,6 +41,8 @@ const SOMETIMES: [&str; 25] = [
     "claims.missing",
     "problems.path",
     "problems.problem",
+    // Only some QUIC stacks.
+    "system_random",
 ];
 
 /// Fields whose values are objects with arbitrary keys.

@@ -14,8 +14,14 @@ const OWN: &str = "own-";
 /// Adds the families `quinn:` and `noq:` to the names of transports: [`quinn_named`] and
 /// [`noq_named`].
 pub fn add_families(names: &mut Names) {
-    names.transports.set("quinn", |text| quinn_named(text).map(|stack| stack.transport()));
-    names.transports.set("noq", |text| noq_named(text).map(|stack| stack.transport()));
+    names.transports.set("quinn", |text| {
+        let transport = quinn_named(text)?.transport();
+        Ok(if draws(text, "own-bbr") { transport.with_system_random() } else { transport })
+    });
+    names.transports.set("noq", |text| {
+        let transport = noq_named(text)?.transport();
+        Ok(if draws(text, "own-bbr3") { transport.with_system_random() } else { transport })
+    });
 }
 
 /// Returns quinn with a congestion control of its own, `own-cubic`, `own-newreno` or `own-bbr`, or
@@ -68,12 +74,20 @@ fn split(text: &str) -> Result<(String, Option<Spec>), String> {
     Ok((spec.sender.to_string(), spec.queue))
 }
 
+/// Returns true if `text` names the stack's own congestion control `random`, which draws random
+/// numbers from the system.
+fn draws(text: &str, random: &str) -> bool {
+    split(text).is_ok_and(|(name, _)| name == random)
+}
+
 fn unknown(stack: &str, own: &str) -> String {
     format!("{stack} has {own}, and all schemes that it can feed, such as bbr3")
 }
 
 #[cfg(test)]
 mod tests {
+    use paceline_sim::scenario::SchemeChoice;
+
     use super::*;
 
     #[test]
@@ -83,6 +97,8 @@ mod tests {
         for text in ["quinn:own-cubic", "quinn:own-bbr", "noq:own-bbr3", "noq:copa[mode=default]"] {
             let scheme = names.read_scheme(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(scheme.name(), text);
+            let SchemeChoice::Transport(transport) = scheme else { panic!("{text}") };
+            assert_eq!(transport.has_system_random(), text.contains("own-bbr"), "{text}");
         }
         for text in ["quinn:own-cubic+codel[target=10ms]", "noq:copa[mode=default]+codel"] {
             let scheme = names.read_scheme(text).unwrap_or_else(|error| panic!("{text}: {error}"));

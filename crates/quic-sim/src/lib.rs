@@ -4,7 +4,8 @@
 //! a flow: its own handshake, encryption, packets, acknowledgements, loss recovery, flow control,
 //! path MTU discovery and ECN. Paceline's simulator provides links, queues, delay, loss, and the
 //! time. Equal scenarios with equal seeds give equal runs, event by event. So a regression is a
-//! test that fails, not a measurement that varies.
+//! test that fails, not a measurement that varies. The exceptions are quinn's own BBR and noq's own
+//! BBR v3, which draw random numbers from the system.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -92,6 +92,7 @@ fn columns_are_fields_of_json_and_are_explained() {
         audio_delay_ms: OfMedia(Some(Quantiles::default())),
         audio_lost: OfMedia(Some(0.0)),
         audio_gap_ms: OfMedia(Some(0.0)),
+        system_random: true,
         note: Some(String::new()),
         rtt: Some(String::new()),
         buffer: Some(String::new()),

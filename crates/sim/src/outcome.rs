@@ -38,6 +38,10 @@ pub struct Outcome {
     pub packets: u64,
     /// True if a random number was drawn so far; otherwise all seeds give the same run.
     pub seed_used: bool,
+    /// True if a flow's transport draws random numbers from the system: then equal scenarios and
+    /// seeds give different runs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub system_random: bool,
     /// Digest of every hand-over of a packet: equal for equal runs.
     pub digest: String,
 }

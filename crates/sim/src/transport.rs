@@ -157,6 +157,8 @@ pub struct CustomTransport {
     has_bytes: bool,
     keeps_log: bool,
     has_probe: bool,
+    /// True if its ends draw random numbers from the system.
+    has_system_random: bool,
     /// True if its label is a name that its family can read.
     has_name: bool,
 }
@@ -176,6 +178,7 @@ impl CustomTransport {
             has_bytes: false,
             keeps_log: false,
             has_probe: false,
+            has_system_random: false,
             has_name: false,
         }
     }
@@ -254,6 +257,19 @@ impl CustomTransport {
     /// Returns true if probes get the events of its ends.
     pub fn has_probe(&self) -> bool {
         self.has_probe
+    }
+
+    /// Marks it as a transport whose ends draw random numbers from the system, so that equal
+    /// scenarios and seeds do not give equal runs.
+    #[must_use]
+    pub fn with_system_random(mut self) -> CustomTransport {
+        self.has_system_random = true;
+        self
+    }
+
+    /// Returns true if equal scenarios and seeds do not give equal runs with it.
+    pub fn has_system_random(&self) -> bool {
+        self.has_system_random
     }
 
     /// Marks its label as a name that its family can read.

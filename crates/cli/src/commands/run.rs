@@ -43,7 +43,7 @@ const LARGEST: u64 = 16 << 20;
 /// Simulate a scenario file: any topology, flows and workloads
 ///
 /// The file describes links, shared 802.11 channels and flows (docs/scenarios.md). Prints a table of the links and one of the flows.
-/// The digest at the end is equal wherever the scenario and the seed are. `paceline scenario list` lists examples.
+/// The digest at the end is equal wherever the scenario and the seed are, except with quinn:own-bbr and noq:own-bbr3. `paceline scenario list` lists examples.
 #[derive(Args)]
 #[command(mut_arg("runs", RunsArgs::stated("", "those of the scenario file, or 1")))]
 #[command(mut_arg("spread", RunsArgs::stated(SCENARIO, "that of the scenario file, or 1s")))]
@@ -471,7 +471,9 @@ fn tables(outcome: &Outcome) -> String {
         );
     }
     text += &format!("\ndigest {}\n", outcome.digest);
-    if !outcome.seed_used {
+    if outcome.system_random {
+        text += "a congestion control draws random numbers from the system: the next run has another digest\n";
+    } else if !outcome.seed_used {
         text += "nothing was drawn at random: other seeds give the same run\n";
     }
     text

@@ -37,6 +37,25 @@ fn kinds(events: &[Value]) -> BTreeMap<&str, u64> {
     kinds
 }
 
+/// Stacks name a queue as other schemes do, and those whose runs do not repeat say so.
+#[test]
+fn stacks_have_queues_and_say_whether_their_runs_repeat() {
+    let compare = ["compare", "--trace", "12Mbps", "--duration", "2s", "--runs", "1", "--schemes"];
+    let seen = paceline(&[&compare[..], &["quinn:own-cubic+codel,noq:own-bbr3+codel"]].concat());
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let random: Vec<&str> =
+        seen.out.lines().filter(|line| line.contains("random numbers from the system")).collect();
+    assert!(random.len() == 1 && random[0].starts_with("noq:own-bbr3+codel: "), "{}", seen.out);
+
+    let folder = Folder::new("quic-random");
+    let scenario = SCENARIO.replace("quinn:own-cubic", "quinn:own-bbr");
+    let scenario = folder.write("random.toml", scenario.as_bytes());
+    let (seen, _) = json(&["run", &scenario, "--json"]);
+    assert_eq!(seen["system_random"], true);
+    let scenario = folder.write("three.toml", SCENARIO.as_bytes());
+    assert!(json(&["run", &scenario, "--json"]).0["system_random"].is_null());
+}
+
 #[test]
 fn packets_and_logs_of_quic_stacks_are_written() {
     let folder = Folder::new("quic-flows");

@@ -491,6 +491,9 @@ columns! {
             exactly "It covers the hand-over's time, stage, flow, number, size and ECN, and is the same on every machine, in \
                 debug and release builds.",
             compare of => of.outcome.digest.clone();
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        system_random: bool = "yes/no", "True if the congestion control of a flow draws random numbers from the system, so that an \
+            equal run has another digest", compare of => of.outcome.system_random;
         #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<String> = "text", "How `compare --schemes all` has set the scheme's parameters, or why a scheme without \
             parameters uses less than .8 of the link, if the path explains it", compare of => of.note.clone();

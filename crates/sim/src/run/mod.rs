@@ -23,7 +23,7 @@ use crate::outcome::{
 };
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
-use crate::scenario::{Record, Scenario};
+use crate::scenario::{Record, Scenario, SchemeChoice};
 use crate::transport::{CustomTransport, TransportEnd, TransportEndpoint};
 use crate::world::World;
 
@@ -311,6 +311,7 @@ impl Simulation {
             duration_s: self.measured().as_secs_f64(),
             packets: self.packets(),
             seed_used: self.seed_used,
+            system_random: self.has_system_random(),
             digest: self.world.digest(),
             ..Outcome::default()
         };
@@ -328,6 +329,15 @@ impl Simulation {
         outcome.pooled = self.pooled(&outcome.flows);
         outcome.arrivals = self.arrivals();
         Ok(outcome)
+    }
+
+    /// Returns true if a flow's transport draws random numbers from the system.
+    fn has_system_random(&self) -> bool {
+        let arrivals = self.scenario.arrivals.iter().map(|arrivals| &arrivals.flow);
+        self.scenario.flows.iter().chain(arrivals).any(|flow| match &flow.scheme {
+            SchemeChoice::Transport(transport) => transport.has_system_random(),
+            SchemeChoice::Named(_) | SchemeChoice::Custom(_) => false,
+        })
     }
 
     /// Returns an error if an end of a transport has stopped working.

@@ -158,10 +158,13 @@ fn words(ratio: &Distribution) -> String {
 fn notes(rows: &[CompareRow]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for row in rows {
-        let Some(note) = &row.note else { continue };
-        let line = format!("{}: {note}\n", row.scheme);
-        if !lines.contains(&line) {
-            lines.push(line);
+        let random = "draws random numbers from the system: the next run has other figures";
+        let notes = [row.note.as_deref(), row.system_random.then_some(random)];
+        for note in notes.into_iter().flatten() {
+            let line = format!("{}: {note}\n", row.scheme);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
         }
     }
     lines.concat()

@@ -84,7 +84,8 @@ impl Account {
         };
         Event {
             cumulative: self.cumulative,
-            lost: losses.packets,
+            lost: losses.packets - u32::from(losses.probed_end.is_some()),
+            probed_end: losses.probed_end,
             first_lost_segment: losses.smallest_segment,
             lost_segment: losses.largest_segment,
             lost_number: losses.largest_number,
@@ -122,6 +123,9 @@ impl Account {
         let distant_end = ledger.acked_end().saturating_sub(rule.distance);
         self.timers.loss = ledger.detect_losses(now, rule, |number, entry, detail| {
             losses.note(number, entry);
+            if config.linux && entry.segment < cumulative && is_repeated(copy, number, entry) {
+                losses.probed_end = Some(entry.segment + 1);
+            }
             loss_log.note(
                 number,
                 entry,
@@ -156,6 +160,7 @@ impl Losses {
         smallest_segment: None,
         largest_segment: 0,
         largest_number: 0,
+        probed_end: None,
     };
 
     pub(super) fn note(&mut self, number: u64, entry: &Entry) {
@@ -170,6 +175,11 @@ impl Losses {
     }
 }
 
+/// Returns true if `copy`, the number and the segment of a later packet, repeats the data of packet `number`.
+fn is_repeated(copy: Option<(u64, u64)>, number: u64, entry: &Entry) -> bool {
+    copy.is_some_and(|(later, segment)| number < later && entry.segment == segment)
+}
+
 /// Queues the data of a packet declared lost for repair, unless the data has arrived or `copy`
 /// (number and segment of a later packet) has repeated it.
 pub(super) fn note_loss(
@@ -180,7 +190,7 @@ pub(super) fn note_loss(
     number: u64,
     entry: &Entry,
 ) {
-    if copy.is_some_and(|(later, segment)| number < later && entry.segment == segment) {
+    if is_repeated(copy, number, entry) {
         return;
     }
     let is_data = entry.segment != NO_SEGMENT;

@@ -22,6 +22,9 @@ pub(super) struct Losses {
     pub(super) smallest_segment: Option<u64>,
     pub(super) largest_segment: u64,
     pub(super) largest_number: u64,
+    /// The end of the segments that have arrived, if the last of them was lost and the last probe
+    /// has repeated it.
+    pub(super) probed_end: Option<u64>,
 }
 
 /// Changes of the account by one acknowledgement.

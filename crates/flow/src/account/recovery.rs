@@ -46,6 +46,10 @@ pub(crate) struct Recovery {
     /// True if a segment beyond `segment` was lost meanwhile: the next reaction follows as soon as
     /// repair ends.
     react_again: bool,
+    /// The end of the segments that a probe has completed by repeating a lost one: the window is
+    /// reduced once a segment beyond has arrived (Linux `tlp_high_seq`). [`u64::MAX`] if no probe
+    /// has.
+    probed_end: u64,
     /// Packets declared lost in this episode minus those that were late.
     outstanding: u64,
     prr: Prr,
@@ -69,8 +73,11 @@ pub(crate) struct Event {
     pub(crate) largest: u64,
     /// Cumulative point: all segments below have arrived.
     pub(crate) cumulative: u64,
-    /// Packets newly declared lost.
+    /// Packets newly declared lost, without the one that a probe has repaired.
     pub(crate) lost: u32,
+    /// The end of the segments that have arrived, if the last of them was lost and a probe has
+    /// repaired it.
+    pub(crate) probed_end: Option<u64>,
     /// The smallest segment among them; `None` if there are none.
     pub(crate) first_lost_segment: Option<u64>,
     /// The largest segment and the largest number among the lost.
@@ -102,6 +109,7 @@ impl Recovery {
             new_data_first: false,
             segment: 0,
             react_again: false,
+            probed_end: u64::MAX,
             outstanding: 0,
             prr: Prr::default(),
         }
@@ -133,6 +141,12 @@ impl Recovery {
         matches!(self.state, State::Repair | State::Timeout)
     }
 
+    /// Returns true if a probe has repaired a lost tail, and nothing beyond has arrived since.
+    #[inline]
+    pub(crate) fn has_probed_tail(&self) -> bool {
+        self.probed_end != u64::MAX
+    }
+
     /// Returns true if PRR limits sending.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {
@@ -148,13 +162,13 @@ impl Recovery {
         }
     }
 
-    /// Returns true if an acknowledgement without loss, late packet or mark may end the episode. If
-    /// false, it can be ignored.
+    /// Returns true if an acknowledgement without loss, late packet or mark may end the episode, or
+    /// shows that a tail was lost which a probe has repaired. If false, it can be ignored.
     #[inline]
     pub(crate) fn may_end(&self, largest: u64, cumulative: u64) -> bool {
         match self.state {
-            State::Open => false,
-            State::Reduced => largest >= self.point,
+            State::Open => cumulative > self.probed_end,
+            State::Reduced => largest >= self.point || cumulative > self.probed_end,
             State::Repair | State::Timeout => self.is_repaired(largest, cumulative),
         }
     }
@@ -184,6 +198,10 @@ impl Recovery {
     /// Takes an acknowledgement in and returns the congestion signal for the controller.
     pub(crate) fn on_ack(&mut self, event: &Event) -> Option<Congestion> {
         self.outstanding += event.lost as u64;
+        if event.late > 0 {
+            // The packet that the probe repeated has arrived, too: nothing was lost.
+            self.probed_end = u64::MAX;
+        }
         if event.late > 0 && self.state != State::Open {
             self.outstanding = self.outstanding.saturating_sub(event.late as u64);
             // After a timeout, one original that arrives late shows that the timer was wrong, if
@@ -215,6 +233,17 @@ impl Recovery {
                 }
             }
             _ => {}
+        }
+        if let Some(end) = event.probed_end
+            && !self.is_repairing()
+        {
+            self.probed_end = end;
+        }
+        if event.cumulative > self.probed_end && event.lost == 0 {
+            // Nothing is left to repair: the reduction is over at once (`tcp_process_tlp_ack`).
+            self.react(State::Reduced, event);
+            self.end();
+            return Some(Congestion::Loss);
         }
         if event.lost > 0 {
             match self.state {
@@ -278,6 +307,7 @@ impl Recovery {
         self.point = next;
         self.segment = next_segment;
         self.react_again = false;
+        self.probed_end = u64::MAX;
     }
 
     fn react(&mut self, state: State, event: &Event) {
@@ -286,6 +316,7 @@ impl Recovery {
         self.point = event.next;
         self.episode = event.next;
         self.segment = event.next_segment;
+        self.probed_end = u64::MAX;
         self.prr = Prr { start: event.prior.max(1), ..Prr::default() };
     }
 

@@ -203,9 +203,11 @@ impl Account {
     }
 
     /// Returns true if a probe is in flight: neither it nor a later packet is acknowledged, and no
-    /// congestion was reacted to since (Linux `tlp_high_seq`).
+    /// congestion was reacted to since (Linux `tlp_high_seq`). Also if it has repaired a lost tail
+    /// and nothing beyond has arrived since.
     fn has_probe_out(&self) -> bool {
-        self.timers.calm_since_probe && self.ledger.acked_end() <= self.timers.probe
+        let is_silent = self.ledger.acked_end() <= self.timers.probe;
+        self.timers.calm_since_probe && (is_silent || self.recovery.has_probed_tail())
     }
 
     /// Returns when the oldest data in flight, of packet `first`, was last sent.

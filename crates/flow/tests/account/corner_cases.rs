@@ -42,8 +42,8 @@ fn a_lost_repair_after_the_timeout_is_new_congestion() {
     );
 }
 
-/// RFC 8985, section 7.4: the probe repaired the only lost packet. The loss is congestion, but its
-/// data has arrived, as the cumulative acknowledgement shows.
+/// RFC 8985, section 7.4: the probe repaired the only lost packet, whose data has arrived, as the
+/// cumulative acknowledgement shows.
 #[test]
 fn data_that_has_arrived_is_not_retransmitted() {
     stream().run(
@@ -53,7 +53,7 @@ fn data_that_has_arrived_is_not_retransmitted() {
          200  ack 0-3   -> acked 1-3, deadline 500
          500  probe
          500  repeat 4 as 5
-         600  ack 5 0-3 -> acked 5, lost 4, congestion loss, cumulative 5, repair none",
+         600  ack 5 0-3 -> acked 5, lost 4, cumulative 5, repair none",
     );
 }
 

@@ -179,18 +179,70 @@ fn each_acknowledgement_allows_a_further_probe() {
     );
 }
 
-/// Section 7.4: the probe repeated the only lost packet. The immediate repair must not hide the
-/// loss from congestion control.
-#[test]
-fn a_loss_that_the_probe_repaired_is_congestion() {
-    stream().run(
-        "  0  send 0
+/// The newest packet, 4, is lost, and the probe 5 repeats its data.
+const REPAIRED_BY_PROBE: &str = "
+           0  send 0
          100  ack 0     -> srtt 100
          100  send 1-4
          200  ack 0-3   -> acked 1-3, rto 300, deadline 500
          500  probe
-         500  repeat 4 as 5
-         600  ack 5 0-3 -> acked 5, lost 4, congestion loss, cumulative 5",
+         500  repeat 4 as 5";
+
+/// Section 7.4: the probe repeated the only lost packet. The immediate repair must not hide the
+/// loss from congestion control. As in Linux (`tcp_process_tlp_ack`), the first acknowledgement
+/// beyond the probe reduces the window, and ends the reduction at once, since nothing is left to
+/// repair.
+#[test]
+fn a_loss_that_the_probe_repaired_is_congestion() {
+    stream().run(REPAIRED_BY_PROBE).run(
+        "600  ack 5 0-3   -> acked 5, lost 4, recovery off, cumulative 5
+         900  send 6-9
+        1000  ack 5-6 0-3 -> acked 6, congestion loss, recovery off
+        1001  ack 5-9 0-3 -> acked 7-9, recovery off",
+    );
+    // New data left before the probe was acknowledged.
+    stream().run(REPAIRED_BY_PROBE).run(
+        "510  send 6-7
+         600  ack 5 0-3   -> acked 5, lost 4, recovery off
+         610  ack 5-7 0-3 -> acked 6-7, congestion loss, recovery off",
+    );
+    // One acknowledgement of the probe and of a packet beyond.
+    stream().run(REPAIRED_BY_PROBE).run(
+        "510  send 6
+         610  ack 5-6 0-3 -> acked 5-6, lost 4, congestion loss, recovery off",
+    );
+}
+
+/// If the packet that the probe repeated arrives, too, nothing was lost.
+#[test]
+fn a_packet_that_arrives_after_its_probe_is_no_loss() {
+    stream().run(REPAIRED_BY_PROBE).run(
+        "600  ack 5 0-3 -> acked 5, lost 4, recovery off
+         610  ack 0-5   -> acked 4, late 1, recovery off
+         900  send 6-7
+        1000  ack 0-7   -> acked 6-7, recovery off",
+    );
+}
+
+/// Until something beyond the probe has arrived, Linux sends no second probe (`tlp_high_seq`).
+#[test]
+fn no_second_probe_before_an_acknowledgement_beyond_the_first() {
+    stream().run(REPAIRED_BY_PROBE).run(
+        "600  ack 5 0-3 -> acked 5, lost 4, recovery off
+         900  send 6-7
+        1200  timeout   -> lost 6-7, probes 1",
+    );
+}
+
+/// A reaction to other losses takes the place of the reaction to the repaired one.
+#[test]
+fn losses_beyond_a_repaired_tail_are_one_reaction() {
+    stream().run(REPAIRED_BY_PROBE).run(
+        "600  ack 5 0-3        -> acked 5, lost 4, recovery off
+         900  send 6-9
+        1000  ack 7-9 5 0-3    -> acked 7-9, lost 6, congestion loss, recovery on
+        1000  again 6 as 10
+        1100  ack 7-10 5 0-3   -> acked 10, recovery off",
     );
 }
 

@@ -23,8 +23,9 @@ pub(crate) struct Recovery {
     /// True if lost data is retransmitted: repair ends when all of it has arrived. If false, repair
     /// ends when a packet sent after the reaction is acknowledged (RFC 9002 §7.3.2).
     reliable: bool,
-    /// True if PRR counts whole packets, as Linux does.
-    whole_packets: bool,
+    /// True for Linux' rules: PRR counts whole packets, and the reaction to a mark ends with the
+    /// cumulative point.
+    linux: bool,
     /// Numbers below were sent before the last reaction to congestion.
     point: u64,
     /// Numbers below were sent before the present episode began. A second timeout belongs to the
@@ -96,11 +97,11 @@ pub(crate) struct Event {
 }
 
 impl Recovery {
-    pub(crate) fn new(reliable: bool, whole_packets: bool) -> Recovery {
+    pub(crate) fn new(reliable: bool, linux: bool) -> Recovery {
         Recovery {
             state: State::Open,
             reliable,
-            whole_packets,
+            linux,
             point: 0,
             episode: 0,
             undoable: false,
@@ -162,13 +163,24 @@ impl Recovery {
         }
     }
 
+    /// Returns true if an acknowledgement of `largest` and `cumulative` ends the reaction to a mark.
+    /// Linux ends it only with data beyond that sent before, so that CWR has arrived
+    /// (`tcp_fastretrans_alert`): a loss among that data belongs to the same reaction.
+    #[inline]
+    fn is_reduced(&self, largest: u64, cumulative: u64) -> bool {
+        match self.linux {
+            true => cumulative > self.segment,
+            false => largest >= self.point,
+        }
+    }
+
     /// Returns true if an acknowledgement without loss, late packet or mark may end the episode, or
     /// shows that a tail was lost which a probe has repaired. If false, it can be ignored.
     #[inline]
     pub(crate) fn may_end(&self, largest: u64, cumulative: u64) -> bool {
         match self.state {
             State::Open => cumulative > self.probed_end,
-            State::Reduced => largest >= self.point || cumulative > self.probed_end,
+            State::Reduced => self.is_reduced(largest, cumulative) || cumulative > self.probed_end,
             State::Repair | State::Timeout => self.is_repaired(largest, cumulative),
         }
     }
@@ -221,7 +233,7 @@ impl Recovery {
         }
         let repaired = self.is_repaired(event.largest, event.cumulative);
         match self.state {
-            State::Reduced if event.largest >= self.point => self.end(),
+            State::Reduced if self.is_reduced(event.largest, event.cumulative) => self.end(),
             State::Repair | State::Timeout if repaired => {
                 self.end();
                 if std::mem::take(&mut self.react_again) {
@@ -338,7 +350,7 @@ impl Recovery {
         let prr = &mut self.prr;
         prr.delivered += delivered;
         let send = if in_flight > target {
-            let whole = u128::from(if self.whole_packets { mss } else { 1 });
+            let whole = u128::from(if self.linux { mss } else { 1 });
             let share = u128::from(prr.delivered) * u128::from(target);
             let share = share.div_ceil(u128::from(prr.start) * whole) * whole;
             (share as u64).saturating_sub(prr.sent)

@@ -105,6 +105,25 @@ fn a_loss_after_a_mark_in_one_window() {
     );
 }
 
+/// Linux' reaction to a mark ends with an acknowledgement of data sent after it, as long as which CWR
+/// may be on its way: a loss among the data before belongs to the reaction, also if packets sent
+/// after it have arrived (`tcp_fastretrans_alert`).
+#[test]
+fn a_loss_of_data_sent_before_the_reaction_to_a_mark() {
+    let marked = "
+           0  send 0-4
+         100  ack 0 ce=1       -> congestion ecn, recovery on
+         100  send 5-9
+         105  ack 0-3 ce=1     -> acked 1-3, recovery on";
+    stream()
+        .run(marked)
+        .run("200  ack 6 0-3 ce=1   -> acked 6, lost 4, congestion loss-after-mark, recovery on");
+    stream()
+        .rfc9002()
+        .run(marked)
+        .run("200  ack 6 0-3 ce=1   -> acked 6, lost 4, congestion loss, recovery on");
+}
+
 /// A mark while losses are repaired causes no further reduction.
 #[test]
 fn a_mark_within_an_episode() {

@@ -292,7 +292,7 @@ fn a_tail_is_probed_after_a_mark() {
          200  ack 0-3 ce=1  -> acked 1-3, congestion ecn, recovery on, deadline 402
          402  probe         -> probes 1
          402  send 6
-         502  ack 6 0-3 ce=1 -> acked 6, lost 4-5, congestion loss, timeouts 0",
+         502  ack 6 0-3 ce=1 -> acked 6, lost 4-5, congestion loss-after-mark, timeouts 0",
     );
 }
 

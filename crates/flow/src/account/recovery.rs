@@ -271,8 +271,15 @@ impl Recovery {
                     // The proportional reduction continues: schemes that react to marks as to
                     // losses have reduced their window already.
                     self.state = State::Repair;
-                    self.point = event.next;
-                    self.segment = event.next_segment;
+                    if self.linux {
+                        // The repair ends where the reaction to the mark would have ended. What was
+                        // sent since and is lost is congestion of its own (`high_seq` is set by
+                        // `tcp_init_cwnd_reduction` only).
+                        self.react_again = event.lost_segment >= self.segment;
+                    } else {
+                        self.point = event.next;
+                        self.segment = event.next_segment;
+                    }
                     return Some(Congestion::LossAfterMark);
                 }
                 // Data that the timeout declared lost was retransmitted and is lost again: this is

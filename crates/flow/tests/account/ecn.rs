@@ -124,6 +124,34 @@ fn a_loss_of_data_sent_before_the_reaction_to_a_mark() {
         .run("200  ack 6 0-3 ce=1   -> acked 6, lost 4, congestion loss, recovery on");
 }
 
+/// A repair that begins during the reaction to a mark ends where that reaction would have ended. A
+/// loss of data sent since is a second reaction (`high_seq` stays as `tcp_init_cwnd_reduction` set
+/// it).
+#[test]
+fn a_loss_of_data_sent_after_the_reaction_to_a_mark() {
+    stream().run(
+        "  0  send 0-4
+         100  ack 0 ce=1           -> congestion ecn, recovery on
+         101  ack 2-4 0 ce=1       -> acked 2-4, lost 1, congestion loss-after-mark
+         101  again 1 as 5
+         101  send 6-10
+         201  ack 5 2-4 0 ce=1     -> acked 5, recovery off
+         202  ack 7-8 2-5 0 ce=1   -> acked 7-8
+         202  ack 7-9 2-5 0 ce=1   -> acked 9, lost 6, congestion loss, recovery on",
+    );
+    let both = "
+           0  send 0-4
+         100  ack 0 ce=1           -> congestion ecn, recovery on
+         101  ack 2-4 0 ce=1       -> acked 2-4, lost 1, congestion loss-after-mark
+         101  again 1 as 5
+         101  send 6-10
+         202  ack 7-10 2-4 0 ce=1  -> acked 7-10, lost 5-6
+         202  again 5 6 as 11 12";
+    stream().run(both).run("302 ack 7-11 2-4 0 ce=1 -> acked 11, congestion loss, recovery on");
+    // With the end of the repair, nothing is missing any more (`lost_out`).
+    stream().run(both).run("302 ack 7-12 2-4 0 ce=1 -> acked 11-12, recovery off");
+}
+
 /// A mark while losses are repaired causes no further reduction.
 #[test]
 fn a_mark_within_an_episode() {

@@ -167,10 +167,12 @@ impl World {
                 self.reacted = None;
             }
             Some(Congestion::Timeout) => self.reacted = None,
-            // It may follow the reaction to the mark at once.
+            // It may follow the reaction to the mark at once. On Linux it prolongs nothing.
             Some(Congestion::LossAfterMark) => {
                 assert!(in_recovery && was_only_marked);
-                self.reacted = Some((self.account.next_number(), self.plain.next_segment));
+                if !self.plain.linux() {
+                    self.reacted = Some((self.account.next_number(), self.plain.next_segment));
+                }
             }
             Some(Congestion::Loss | Congestion::Ecn) => {
                 assert!(in_recovery);

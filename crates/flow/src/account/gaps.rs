@@ -89,6 +89,7 @@ impl Account {
             first_lost_segment: losses.smallest_segment,
             lost_segment: losses.largest_segment,
             lost_number: losses.largest_number,
+            lost_end: self.lost_end,
             prior,
             next: self.ledger.next(),
             next_segment: self.next_segment,

@@ -45,7 +45,7 @@ pub(crate) struct Recovery {
     /// Repair ends when all segments below are acknowledged.
     segment: u64,
     /// True if a segment beyond `segment` was lost meanwhile: the next reaction follows as soon as
-    /// repair ends.
+    /// repair ends. On Linux it does only if that segment is still missing then (`lost_out`).
     react_again: bool,
     /// The end of the segments that a probe has completed by repeating a lost one: the window is
     /// reduced once a segment beyond has arrived (Linux `tlp_high_seq`). [`u64::MAX`] if no probe
@@ -91,6 +91,8 @@ pub(crate) struct Event {
     /// Bytes of which PRR sends a share: those in flight before the acknowledgement (RFC 6937), or
     /// the window (Linux `prior_cwnd`).
     pub(crate) prior: u64,
+    /// One more than the largest segment ever declared lost.
+    pub(crate) lost_end: u64,
     /// The number and the segment that the flow will send next.
     pub(crate) next: u64,
     pub(crate) next_segment: u64,
@@ -236,7 +238,8 @@ impl Recovery {
             State::Reduced if self.is_reduced(event.largest, event.cumulative) => self.end(),
             State::Repair | State::Timeout if repaired => {
                 self.end();
-                if std::mem::take(&mut self.react_again) {
+                let is_missing = !self.linux || event.cumulative < event.lost_end;
+                if std::mem::take(&mut self.react_again) && is_missing {
                     self.react(State::Repair, event);
                     // The number of packets lost in this episode is not known, so it cannot be
                     // undone.

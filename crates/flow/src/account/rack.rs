@@ -3,7 +3,8 @@
 //! A packet is lost if a packet sent later has been acknowledged and an RTT plus a reordering
 //! window has passed since it was sent. The window is a quarter of the smallest RTT, at most the
 //! smoothed RTT. As long as no reordering has been seen, the window is zero once three packets have
-//! been acknowledged beyond the oldest missing one, and while losses are repaired.
+//! been acknowledged beyond the oldest missing one, and while losses are repaired; not any more for
+//! the acknowledgement that ends a repair.
 
 use paceline_cc::{Signals, Span, Time};
 
@@ -113,7 +114,7 @@ impl Account {
     pub(super) fn reordering_window(&self) -> Span {
         let in_order = !self.rack.seen_reordering;
         if in_order
-            && (self.recovery.is_repairing()
+            && (self.recovery.is_repairing_after(self.cumulative)
                 || self.ledger.has_acked_beyond_gap(DUPLICATE_THRESHOLD))
         {
             return Span::ZERO;

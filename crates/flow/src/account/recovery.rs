@@ -144,6 +144,13 @@ impl Recovery {
         matches!(self.state, State::Repair | State::Timeout)
     }
 
+    /// Returns true if losses are still being repaired once all segments below `cumulative` have
+    /// arrived. Linux ends a repair before it looks for losses (`tcp_fastretrans_alert`).
+    #[inline]
+    pub(crate) fn is_repairing_after(&self, cumulative: u64) -> bool {
+        self.is_repairing() && !(self.linux && cumulative >= self.segment)
+    }
+
     /// Returns true if a probe has repaired a lost tail, and nothing beyond has arrived since.
     #[inline]
     pub(crate) fn has_probed_tail(&self) -> bool {

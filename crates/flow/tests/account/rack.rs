@@ -17,6 +17,22 @@ fn three_packets_beyond_a_gap_make_losses() {
     );
 }
 
+/// While losses are repaired, one packet is enough; but not for the acknowledgement that ends the
+/// repair, since Linux ends it before it looks for losses (`tcp_fastretrans_alert`).
+#[test]
+fn the_end_of_a_repair_is_judged_with_the_reordering_window() {
+    let repair = "
+           0  send 0-4
+         100  ack 1-4      -> acked 1-4, lost 0, congestion loss
+         100  again 0 as 5
+         100  send 6-8";
+    stream().run(repair).run(
+        "200  ack 7 5 1-4  -> acked 5 7, lost none, recovery off
+         205  ack 5-7 1-4  -> acked 6",
+    );
+    stream().run(repair).run("200 ack 7 1-4 -> acked 7, lost 5-6, recovery on");
+}
+
 /// With fewer, a packet is lost an RTT and a reordering window after it was sent; the window is a
 /// quarter of the smallest RTT, at most the smoothed one. The timer is set for the last of them,
 /// plus 2 ms.

@@ -26,6 +26,8 @@ pub(super) struct World {
     only_marked: bool,
     /// Number and segment that were next at the last reaction.
     reacted: Option<(u64, u64)>,
+    /// The segment that was next when the present repair began, or the last reaction to a mark.
+    began: u64,
     /// Number of reactions undone.
     pub(super) undone: u64,
 }
@@ -50,6 +52,7 @@ impl World {
             in_recovery: false,
             only_marked: false,
             reacted: None,
+            began: 0,
             undone: 0,
         }
     }
@@ -114,9 +117,13 @@ impl World {
     }
 
     fn acknowledge(&mut self, Receipt { ack, older }: &Receipt) {
-        let repairing = self.is_repairing();
+        // On Linux an acknowledgement that ends the repair is judged as if none was going on.
+        let repairs_end = match self.is_repairing() {
+            true if self.plain.linux() => self.began,
+            repairing => u64::from(repairing) * u64::MAX,
+        };
         let feedback = self.account.on_ack_with_older(self.now, ack, older.iter().copied());
-        let said = self.plain.on_ack(self.now, ack, older, repairing);
+        let said = self.plain.on_ack(self.now, ack, older, repairs_end);
         judge(&feedback, &said, &self.plain);
         let (congestion, in_recovery) = (feedback.congestion, feedback.in_recovery);
         self.hear(congestion, in_recovery);
@@ -159,6 +166,9 @@ impl World {
         };
         if congestion.is_some() {
             self.plain.probe_out = false;
+        }
+        if matches!(congestion, Some(Congestion::Loss | Congestion::Ecn | Congestion::Timeout)) {
+            self.began = self.plain.next_segment;
         }
         match congestion {
             Some(Congestion::Undo) => {

@@ -164,7 +164,7 @@ impl Plain {
         now: Time,
         ack: &Ack,
         older: &[(u64, u64)],
-        repairing: bool,
+        repairs_end: u64,
     ) -> ExpectedFeedback {
         self.stats.acks += 1;
         self.rack.acked_end = self.largest_acked().map_or(0, |largest| largest + 1);
@@ -225,7 +225,7 @@ impl Plain {
             self.round += 1;
             self.round_end = self.delivered;
         }
-        said.lost = self.detect(now, repairing);
+        said.lost = self.detect(now, self.cumulative < repairs_end);
         said
     }
 

@@ -18,6 +18,11 @@ impl MarkCounter {
         MarkCounter { form, counted: 0, first: 0 }
     }
 
+    /// Returns true for classic ECN.
+    pub(super) fn is_classic(&self) -> bool {
+        self.form == EcnFeedback::Classic
+    }
+
     /// Begins a new connection, whose first packet has `number`. The receiver continues its count
     /// and may still report marks of earlier packets.
     pub(super) fn begin(&mut self, number: u64) {

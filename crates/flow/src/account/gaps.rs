@@ -54,7 +54,8 @@ impl Account {
     ) -> Option<Congestion> {
         // An invalid acknowledgement of a number that was never sent must not end the recovery.
         let largest = ack.largest.min(self.ledger.next().saturating_sub(1));
-        let event = Event { largest, late, marked, ..self.event(prior_in_flight, losses) };
+        let classic = self.marks.is_classic();
+        let event = Event { largest, late, marked, classic, ..self.event(prior_in_flight, losses) };
         let was_repairing = self.recovery.is_repairing();
         let congestion = self.recovery.on_ack(&event);
         if congestion.is_some() {

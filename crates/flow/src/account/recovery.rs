@@ -88,6 +88,9 @@ pub(crate) struct Event {
     pub(crate) late: u32,
     /// True if packets were newly reported as marked CE.
     pub(crate) marked: bool,
+    /// True if `marked` is classic ECN's flag, which the receiver sets until CWR arrives. Outside
+    /// of a reaction it is a new mark, whatever the numbers (`tcp_try_to_open`).
+    pub(crate) classic: bool,
     /// Bytes of which PRR sends a share: those in flight before the acknowledgement (RFC 6937), or
     /// the window (Linux `prior_cwnd`).
     pub(crate) prior: u64,
@@ -307,7 +310,8 @@ impl Recovery {
                 }
             }
         }
-        if event.marked && self.state == State::Open && event.largest >= self.point {
+        let is_new = || (self.linux && event.classic) || event.largest >= self.point;
+        if event.marked && self.state == State::Open && is_new() {
             self.react(State::Reduced, event);
             return Some(Congestion::Ecn);
         }

@@ -16,13 +16,14 @@ pub use handshake::HandshakeCounts;
 use core::num::NonZeroU64;
 
 use paceline_cc::{
-    Ack, Body, Congestion, Controller, Data, Ecn, EcnFeedback, Header, MakeController, NO_SEGMENT,
-    Outgoing, Packet, Plan, Rate, Report, Signals, Span, Stage, Time,
+    Ack, Body, Controller, Data, Ecn, EcnFeedback, Header, MakeController, NO_SEGMENT, Outgoing,
+    Packet, Plan, Rate, Report, Signals, Span, Stage, Time,
 };
 
 use self::config::Constants;
 use self::handshake::Connector;
 use self::pacer::Pacer;
+use self::timers::answers_echo;
 use crate::account::{Account, Loss, RttEstimator, SenderStats, Sent};
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
@@ -322,8 +323,7 @@ impl Sender {
         if let Some(rtt) = feedback.rtt {
             self.latest_rtt = rtt;
         }
-        // RFC 3168 §6.1.2: any reduction of the window answers the classic echo.
-        self.cwr |= matches!(feedback.congestion, Some(Congestion::Ecn | Congestion::Loss));
+        self.cwr |= answers_echo(feedback.congestion);
         self.controller.on_feedback(&feedback);
         self.replan();
         self.account.on_window(self.plan.cwnd);

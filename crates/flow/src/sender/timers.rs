@@ -1,7 +1,7 @@
 //! The sender's timers: deadlines of the account, the pacer, the workload and the controller,
 //! combined into one wake-up.
 
-use paceline_cc::{Feedback, Packet, Span, Time};
+use paceline_cc::{Congestion, Feedback, Packet, Span, Time};
 
 use super::handshake::Connector;
 use super::{EMPTY_SIZE, Sender};
@@ -9,6 +9,13 @@ use crate::account::{Expired, Sent};
 
 /// Time until the earliest wake-up for a timer, so that time goes on even if a controller leaves its timer in the past.
 const LEAST_WAIT: Span = Span::from_micros(1);
+
+/// Returns true if a reaction to `congestion` answers the classic echo: any reduction of the window
+/// does (RFC 3168 §6.1.2).
+#[inline]
+pub(super) fn answers_echo(congestion: Option<Congestion>) -> bool {
+    matches!(congestion, Some(Congestion::Ecn | Congestion::Loss | Congestion::Timeout))
+}
 
 impl Sender {
     /// Sets the wake-up after a pop that returned nothing.
@@ -99,6 +106,7 @@ impl Sender {
                 }
                 Expired::Losses(feedback) | Expired::Timeout(feedback) => feedback,
             };
+            self.cwr |= answers_echo(feedback.congestion);
             self.controller.on_feedback(&feedback);
             self.replan();
             self.account.on_window(self.plan.cwnd);

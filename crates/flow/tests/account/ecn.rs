@@ -152,6 +152,26 @@ fn a_loss_of_data_sent_after_the_reaction_to_a_mark() {
     stream().run(both).run("302 ack 7-12 2-4 0 ce=1 -> acked 11-12, recovery off");
 }
 
+/// Classic ECN's flag on the acknowledgement that ends a repair is a new mark, whichever packets it
+/// acknowledges (`tcp_try_to_open`): here the original of the lost one, which was late.
+#[test]
+fn a_mark_on_the_acknowledgement_that_ends_a_repair() {
+    stream().ecn(Classic).run(
+        "  0  send 0-4
+         100  ack 0 ece     -> congestion ecn, recovery on
+         101  ack 2-4 0     -> acked 2-4, lost 1, congestion loss-after-mark, recovery on
+         101  again 1 as 5
+         102  ack 0-4 ece   -> acked 1, late 1, congestion ecn, recovery on",
+    );
+    stream().ecn(Accurate).run(
+        "  0  send 0-4
+         100  ack 0 ce=1    -> congestion ecn, recovery on
+         101  ack 2-4 0 ce=1 -> acked 2-4, lost 1, congestion loss-after-mark, recovery on
+         101  again 1 as 5
+         102  ack 0-4 ce=2  -> acked 1, late 1, marked 1, recovery off",
+    );
+}
+
 /// A mark while losses are repaired causes no further reduction.
 #[test]
 fn a_mark_within_an_episode() {

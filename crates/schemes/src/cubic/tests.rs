@@ -231,6 +231,28 @@ fn time_without_need_does_not_count() {
     assert!(close(window.cwnd(), 0.4 * x * x * x + 100.0, 1.0), "{}", window.cwnd());
 }
 
+/// Linux evaluates the curve at most once per tick: acknowledgements that arrive together open the
+/// window at the pace of the first one, also beyond the curve.
+#[test]
+fn acknowledgements_within_a_tick_have_one_pace() {
+    let params = CubicParams { tcp_friendliness: false, ..CubicParams::default() };
+    let (mut window, mut acks) = avoiding(&params, 100.0);
+    lose(&mut window, &mut acks);
+    let opened_by_eight = |window: &mut CubicWindow, acks: &mut Acks| {
+        let before = window.cwnd();
+        for _ in 0..8 {
+            window.on_feedback(&acks.ack(10));
+        }
+        window.cwnd() - before
+    };
+    // The curve is at 73 packets, so the window of 70 opens by one per 70/3 = 23 packets.
+    assert_eq!(opened_by_eight(&mut window, &mut acks), 3.0);
+    assert_eq!(opened_by_eight(&mut window, &mut acks), 3.0);
+    // In the next tick the window is beyond the curve.
+    acks.now += Span::from_millis(4);
+    assert_eq!(opened_by_eight(&mut window, &mut acks), 0.0);
+}
+
 #[test]
 fn long_idleness_restarts() {
     let (mut window, mut acks) = avoiding(&rfc(), 80.0);

@@ -2,7 +2,7 @@
 //! `cubictcp_recalc_ssthresh`).
 //!
 //! The curve gives the number of acknowledged packets for which the window opens by one. It is
-//! evaluated again when the window has changed, else every 28 ms. Windows, plateau and Reno's
+//! evaluated again when the window has changed, at most once per tick of 4 ms, else every 28 ms. Windows, plateau and Reno's
 //! window are whole packets, so that a flow that has losses at one window again and again keeps its
 //! plateau.
 
@@ -10,8 +10,10 @@ use paceline_cc::{Feedback, Span, Time};
 
 use super::CubicParams;
 
+/// A tick of Linux with HZ 250, as Debian has it.
+const TICK: Span = Span::from_millis(4);
 /// How long the pace of growth applies while the window does not change: Linux' HZ/32, which is 7
-/// ticks of 4 ms with HZ 250, as Debian has it.
+/// ticks.
 const HOLD: Span = Span::from_millis(28);
 /// Linux counts time in 1/1024 s (`BICTCP_HZ`).
 const UNITS_PER_SECOND: u128 = 1024;
@@ -51,6 +53,11 @@ pub(super) struct WholeCurve {
     /// The window for which the curve was last evaluated, and when.
     read_for: f64,
     read_at: Time,
+}
+
+/// Returns the number of the tick in which `time` lies.
+fn tick(time: Time) -> u64 {
+    time.as_nanos() / TICK.as_nanos()
 }
 
 impl WholeCurve {
@@ -103,20 +110,34 @@ impl WholeCurve {
     #[inline]
     pub(super) fn pace(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
         self.reno_credit += acked;
-        let now = feedback.now;
         let begins = self.epoch == Time::NEVER;
-        if begins || self.read_for != cwnd || now.since(self.read_at) > HOLD {
-            (self.read_for, self.read_at) = (cwnd, now);
-            self.read(feedback, cwnd as u64, acked);
+        if begins || self.read_for != cwnd || feedback.now.since(self.read_at) > HOLD {
+            self.read(feedback, cwnd, acked, begins);
         }
         self.pace
     }
 
-    /// Evaluates the curve, the only part that needs integer types.
+    /// Evaluates the curve, and Reno's window: the only part that needs integer types. `begins` is
+    /// true if an epoch begins.
     #[inline(never)]
-    fn read(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: f64) {
+    fn read(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64, begins: bool) {
         let now = feedback.now;
-        if self.epoch == Time::NEVER {
+        // Within a tick, only Reno's window may lower the pace further (`tcp_jiffies32 ==
+        // ca->last_time`).
+        let pace = if !begins && tick(now) == tick(self.read_at) {
+            self.pace as u64
+        } else {
+            (self.read_for, self.read_at) = (cwnd, now);
+            self.read_curve(feedback, cwnd as u64, acked, begins)
+        };
+        let pace = if self.friendly { self.at_least_reno(pace, cwnd as u64) } else { pace };
+        self.pace = pace.max(2) as f64;
+    }
+
+    /// Evaluates the curve, and returns the pace at which the window follows it.
+    fn read_curve(&mut self, feedback: &Feedback<'_>, cwnd: u64, acked: f64, begins: bool) -> u64 {
+        let now = feedback.now;
+        if begins {
             self.epoch = now;
             (self.reno, self.reno_credit) = (cwnd, acked);
             self.origin = self.w_max.max(cwnd);
@@ -124,21 +145,18 @@ impl WholeCurve {
             self.k = (seconds * UNITS_PER_SECOND as f64) as u64;
         }
         let aim = self.at(now.since(self.epoch) + feedback.min_rtt);
-        let mut pace = if aim > cwnd { cwnd / (aim - cwnd) } else { 100 * cwnd };
-        if self.w_max == 0 && self.probe > 0 {
-            pace = pace.min(self.probe);
-        }
-        if self.friendly {
-            let packets = (cwnd * self.reno_eighths / 8).max(1);
-            // As often as Linux' loop `while (ca->ack_cnt > delta)` runs.
-            let opened = (self.reno_credit as u64).saturating_sub(1) / packets;
-            self.reno_credit -= (opened * packets) as f64;
-            self.reno += opened;
-            if self.reno > cwnd {
-                pace = pace.min(cwnd / (self.reno - cwnd));
-            }
-        }
-        self.pace = pace.max(2) as f64;
+        let pace = if aim > cwnd { cwnd / (aim - cwnd) } else { 100 * cwnd };
+        if self.w_max == 0 && self.probe > 0 { pace.min(self.probe) } else { pace }
+    }
+
+    /// Opens Reno's window. Returns `pace`, or a faster one if Reno's window is larger than `cwnd`.
+    fn at_least_reno(&mut self, pace: u64, cwnd: u64) -> u64 {
+        let packets = (cwnd * self.reno_eighths / 8).max(1);
+        // As often as Linux' loop `while (ca->ack_cnt > delta)` runs.
+        let opened = (self.reno_credit as u64).saturating_sub(1) / packets;
+        self.reno_credit -= (opened * packets) as f64;
+        self.reno += opened;
+        if self.reno > cwnd { pace.min(cwnd / (self.reno - cwnd)) } else { pace }
     }
 
     /// Returns the curve's window at time `t` after the epoch's start.

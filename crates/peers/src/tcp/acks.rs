@@ -1,7 +1,8 @@
 //! Converts TCP's acknowledgements for the sender: sequence numbers become transmission numbers.
 //!
-//! Without timestamps TCP does not say which transmission of a segment has arrived. As Linux does,
-//! this code assumes the newest one that left at least the minimum RTT ago. TCP's receiver does not
+//! TCP does not say which transmission of a segment has arrived, except with timestamps for the oldest
+//! segment that an acknowledgement covers. As Linux does, this code assumes the newest one that left
+//! at least the minimum RTT ago. TCP's receiver does not
 //! acknowledge a second copy of a segment, but Paceline's receiver does. So the next TCP
 //! acknowledgement that comes a round trip after the departure of such a copy also acknowledges the
 //! copy's transmission number, in order of sending.
@@ -32,8 +33,9 @@ impl Tcp {
     pub fn acknowledge(&mut self, acknowledgement: &Acknowledgement<'_>) -> Result<(), String> {
         let Acknowledgement { ack, sacks, ece, echoed } = *acknowledgement;
         let cumulative = self.segment_at(ack)?;
-        let next_cumulative = self.cumulative.max(cumulative);
-        let mut segments: Vec<usize> = (self.cumulative..next_cumulative).collect();
+        let oldest = self.cumulative;
+        let next_cumulative = oldest.max(cumulative);
+        let mut segments: Vec<usize> = (oldest..next_cumulative).collect();
         let mut numbers = Vec::new();
         for (index, block) in sacks.iter().enumerate() {
             let (first, end) = (self.segment_at(block.0)?, self.segment_at(block.1)?);
@@ -48,9 +50,10 @@ impl Tcp {
         segments.sort_unstable();
         segments.dedup();
         for segment in segments {
-            // RFC 7323 §4.3: an acknowledgement does not echo the timestamp of a segment beyond a
-            // gap.
-            let echoed = echoed.filter(|_| segment < next_cumulative);
+            // RFC 7323 §4.3: an acknowledgement echoes the timestamp of the oldest segment that it
+            // acknowledges, and of none beyond a gap.
+            let is_oldest = segment == oldest && segment < next_cumulative;
+            let echoed = echoed.filter(|_| is_oldest);
             let number = self.arrived_transmission(segment, echoed);
             numbers.push(number);
             let later = self.segments[segment].numbers.iter().filter(|later| **later > number);

@@ -335,6 +335,23 @@ mod tests {
     }
 
     #[test]
+    fn an_echoed_timestamp_is_that_of_the_oldest_segment() {
+        let mut tcp = connection();
+        tcp.timestamps = true;
+        tcp.write(10_000);
+        acknowledge(&mut tcp, 200, 1, &[(2001, 5001)]);
+        acknowledge(&mut tcp, 205, 1, &[(2001, 10_001)]);
+        let repairs = [tcp.segments[0].numbers[1], tcp.segments[1].numbers[1]];
+        // The original of the first segment has arrived late, and the repair of the second.
+        tcp.advance(millis(320));
+        let echoed = Some(millis(100));
+        let acknowledgement = Acknowledgement { ack: 10_001, echoed, ..Acknowledgement::default() };
+        tcp.acknowledge(&acknowledgement).expect("a possible acknowledgement");
+        let arrived = repairs.map(|number| tcp.transmissions[number].fate == Fate::Arrived);
+        assert_eq!(arrived, [false, true]);
+    }
+
+    #[test]
     fn what_is_impossible_is_refused() {
         let mut tcp = connection();
         tcp.write(2000);

@@ -134,6 +134,12 @@ impl Cumulative {
     }
 }
 
+/// Returns whether packet `number` has arrived, as far as the blocks of `ack` say: nothing is known of numbers below them.
+fn arrival(ack: &Ack, number: u64) -> Option<bool> {
+    let (_, last) = ack.blocks().find(|(first, _)| *first <= number)?;
+    Some(number <= last)
+}
+
 impl Account {
     /// [`Account::on_ack`] of an account without selective acknowledgements.
     #[cold]
@@ -149,7 +155,7 @@ impl Account {
         if cumulative > self.cumulative {
             segments = u32::try_from(cumulative - self.cumulative).unwrap_or(u32::MAX);
             let sent;
-            (acked, sent) = self.take_segments(now, cumulative);
+            (acked, sent) = self.take_segments(now, ack, cumulative);
             self.cumulative = cumulative;
             self.drop_repaired();
             rtt = sent.map(|sent| now.since(sent));
@@ -188,23 +194,36 @@ impl Account {
 
     /// Acknowledges all segments below `cumulative`. Returns their bytes, each segment counted
     /// once, and the send time of the packet that gives an RTT sample, if one does.
-    fn take_segments(&mut self, now: Time, cumulative: u64) -> (u64, Option<Time>) {
+    ///
+    /// Of a segment that was sent twice, the receiver's blocks name the packet that has arrived, as
+    /// TCP's timestamps do (RFC 7323 §4.3): a repair that has just left gives neither an RTT nor a
+    /// rate. For a controller that needs the fate of each packet, it stays in flight.
+    fn take_segments(&mut self, now: Time, ack: &Ack, cumulative: u64) -> (u64, Option<Time>) {
         let (mut bytes, mut counted, mut newest) = (0, self.cumulative, None);
         let timed = self.cumulative_only.as_ref().map_or(u64::MAX, |state| state.timed);
         let (mut first, mut repeated) = (None, false);
         let Account { ledger, rates, repairs, fates, config, .. } = self;
         let mut fates = config.signals.contains(Signals::FATES).then_some(fates);
-        ledger.on_segments_below(cumulative, |number, entry, detail| {
-            newest = Some(entry.sent);
-            // Of a segment that was sent twice, the packet in flight counts as the one that arrived. A lost one
-            // whose repair has not left has arrived after all.
+        let tells_fates = fates.is_some();
+        let largest = if ack.blocks().next().is_some() { ack.largest } else { u64::MAX };
+        let keeps = |number, entry: &Entry| tells_fates && number > largest && entry.is_in_flight();
+        ledger.on_segments_below(cumulative, keeps, |number, entry, detail| {
+            let arrival = arrival(ack, number);
+            if arrival != Some(false) {
+                newest = Some(entry.sent);
+                rates.on_arrived(entry, detail);
+            }
+            // If the blocks do not say which packet of a segment that was sent twice has arrived, it is the one in
+            // flight. A lost one whose repair has not left has arrived after all.
             let late = !entry.is_in_flight();
             let is_queued =
-                || repairs.binary_search_by_key(&entry.segment, |repair| repair.segment);
+                || repairs.binary_search_by_key(&entry.segment, |repair| repair.segment).is_ok();
+            let has_arrived = arrival.unwrap_or_else(|| !late || is_queued());
             if let Some(fates) = &mut fates
-                && (!late || is_queued().is_ok())
+                && (has_arrived || !late)
             {
-                fates.push(fate(number, entry, detail, false).with(|fate| fate.late = late));
+                let fate = fate(number, entry, detail, !has_arrived);
+                fates.push(fate.with(|fate| fate.late = late));
             }
             if entry.segment == timed {
                 repeated |= first.is_some();
@@ -213,7 +232,7 @@ impl Account {
             if entry.segment >= counted {
                 counted = entry.segment + 1;
                 bytes += u64::from(entry.size);
-                rates.on_acked(now, entry, detail);
+                rates.on_delivered(now, entry.size);
             }
         });
         let Some(state) = &mut self.cumulative_only else { return (bytes, None) };

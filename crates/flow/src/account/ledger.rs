@@ -245,29 +245,30 @@ impl Ledger {
         self.advance();
     }
 
-    /// Acknowledges all segments below `end`, without selective acknowledgements. Calls `each` for
-    /// each of their transmissions that had no final fate, in the order of numbers.
+    /// Acknowledges all segments below `end`, without selective acknowledgements. Calls `each` for each of their
+    /// transmissions that had no final fate, in the order of numbers, except those that `keeps` leaves in flight.
     pub(crate) fn on_segments_below(
         &mut self,
         end: u64,
+        keeps: impl Fn(u64, &Entry) -> bool,
         mut each: impl FnMut(u64, &Entry, Option<&Detail>),
     ) {
         // A lost packet may have been sent again, with a later number.
         let (mut at, repeats) = (self.front, self.remembered > 0);
         while let Some(number) = self.resolved.next_clear(at, self.next) {
             at = number + 1;
-            if self.entry(number).segment < end {
+            let entry = self.entry(number);
+            if entry.segment < end && !keeps(number, entry) {
                 self.resolve(number, &mut each);
                 self.note_resolved(number);
-            } else if !repeats {
+            } else if entry.segment >= end && !repeats {
                 break;
             }
         }
         self.advance();
     }
 
-    /// Declares the transmission of `segment` that is in flight lost, if there is one, and calls
-    /// `each` for it.
+    /// Declares the transmission of `segment` in flight lost, if there is one; calls `each` for it.
     pub(crate) fn lose_segment(
         &mut self,
         segment: u64,

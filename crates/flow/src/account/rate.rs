@@ -86,8 +86,20 @@ impl RateSampler {
     /// Notes the acknowledgement of a packet. Without `detail` it gives no sample.
     #[inline]
     pub(crate) fn on_acked(&mut self, now: Time, entry: &Entry, detail: Option<&Detail>) {
-        self.delivered += entry.size as u64;
+        self.on_delivered(now, entry.size);
+        self.on_arrived(entry, detail);
+    }
+
+    /// Notes that `size` bytes were acknowledged.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, now: Time, size: u32) {
+        self.delivered += size as u64;
         self.delivered_at = now;
+    }
+
+    /// Notes a packet that has arrived, and from which the sample is taken if it is the newest one.
+    #[inline]
+    pub(crate) fn on_arrived(&mut self, entry: &Entry, detail: Option<&Detail>) {
         let newer =
             self.newest.is_none_or(|n| (entry.delivered, entry.sent) >= (n.delivered, n.sent));
         if newer {

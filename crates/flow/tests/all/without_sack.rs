@@ -268,3 +268,72 @@ fn a_partial_acknowledgement_settles_the_repair() {
     // Packets 5 to 9, of which 5 counts as lost.
     assert_eq!(account.in_flight(), 4 * u64::from(MSS));
 }
+
+/// Returns an account with every packet timed, after packets 0 and 2 to 4 of ten have arrived, so that segment 1 counts as
+/// lost, and its repair, number 10, has left at 104 ms. The receiver's blocks are known.
+fn with_a_repair_in_flight(signals: Signals) -> Account {
+    let mut config = AccountConfig::stream(MSS);
+    config.recovery = LossRecovery::NewReno(RttSamples::Each);
+    (config.rto, config.probes, config.signals) = (RtoBounds::SHORT, false, signals);
+    let mut account = Account::new(config);
+    for segment in 0..10 {
+        account.on_sent(at(segment), Sent::segment(segment, MSS));
+    }
+    account.on_ack(at(100), &Ack { cumulative: 1, lengths: [1, 0, 0], ..Ack::default() });
+    for largest in 2..=4 {
+        let lengths = [largest as u32 - 1, 1, 0];
+        let ack = Ack { cumulative: 1, largest, lengths, gaps: [1, 0], ..Ack::default() };
+        account.on_ack(at(100 + largest), &ack);
+    }
+    let repair = account.take_repair().expect("a repair");
+    account.on_sent(at(104), Sent::retransmission(repair));
+    account
+}
+
+/// A repair that has just left has not arrived, so its departure gives no RTT. As with timestamps (RFC 7323 §4.3), the sample
+/// is that of a packet that the receiver has.
+#[test]
+fn a_repair_that_has_not_arrived_gives_no_rtt() {
+    let mut account = with_a_repair_in_flight(Signals::NONE);
+    // The partial acknowledgement declares packet 5 lost. The original of segment 1 was overtaken by packets 2 to 4, of which the last left at 4 ms.
+    let ack = Ack { cumulative: 5, largest: 4, lengths: [5, 0, 0], ..Ack::default() };
+    assert_eq!(account.on_ack(at(106), &ack).rtt, Some(Span::from_millis(102)));
+    assert_eq!((account.rtt().min(), account.in_flight()), (Span::from_millis(100), 4 * 1500));
+}
+
+/// If the repair has arrived, the sample is its own.
+#[test]
+fn a_repair_that_has_arrived_gives_its_rtt() {
+    let mut account = with_a_repair_in_flight(Signals::NONE);
+    let ack =
+        Ack { cumulative: 10, largest: 10, lengths: [9, 1, 0], gaps: [1, 0], ..Ack::default() };
+    assert_eq!(account.on_ack(at(204), &ack).rtt, Some(Span::from_millis(100)));
+}
+
+/// The delivery rate of an acknowledgement is counted from the departure of a packet that has arrived.
+#[test]
+fn a_repair_that_has_not_arrived_gives_no_rate() {
+    let mut account = with_a_repair_in_flight(Signals::DELIVERY_RATE);
+    let ack = Ack { cumulative: 5, largest: 4, lengths: [5, 0, 0], ..Ack::default() };
+    let sample = account.on_ack(at(106), &ack).sample.expect("a sample");
+    // All five packets were delivered since packet 4 left.
+    assert_eq!((sample.delivered, sample.interval), (5 * 1500, Span::from_millis(106)));
+}
+
+/// The original is late, and the repair has a fate of its own when it arrives.
+#[test]
+fn the_repair_of_a_late_packet_has_its_own_fate() {
+    let mut account = with_a_repair_in_flight(Signals::FATES);
+    let mut fates = |ms: u64, ack: Ack| -> Vec<(u64, bool, bool)> {
+        let told = account.on_ack(at(ms), &ack);
+        told.fates.iter().map(|fate| (fate.number, fate.lost, fate.late)).collect()
+    };
+    let late = fates(106, Ack { cumulative: 5, largest: 4, lengths: [5, 0, 0], ..Ack::default() });
+    let arrived = |number| (number, false, false);
+    assert_eq!(late, [(1, false, true), arrived(2), arrived(3), arrived(4), (5, true, false)]);
+    let rest =
+        fates(204, Ack { cumulative: 10, largest: 10, lengths: [11, 0, 0], ..Ack::default() });
+    let others = [6, 7, 8, 9, 10].map(arrived);
+    assert_eq!(rest, [&[(5, false, true)], &others[..]].concat());
+    assert_eq!(account.in_flight(), 0);
+}

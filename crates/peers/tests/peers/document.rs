@@ -9,7 +9,10 @@ use std::path::Path;
 
 use paceline_peers::vector::Declared;
 
-use crate::{google_scripts, own_scripts, published_tables, random_scripts, recordings, vectors};
+use crate::{
+    google_scripts, own_scripts, published_tables, random_scripts, recorded_scripts, recordings,
+    vectors,
+};
 
 const HEAD: &str = "\
 # What peers' own tests expect, applied here
@@ -28,6 +31,8 @@ It writes this page: `PACELINE_UPDATE=1 cargo test -p paceline-peers --test peer
 Where the expectations come from:
 
 - *Linux 6.18, our scripts*: scripts in packetdrill's language (`crates/peers/scripts`), with the segments and windows of Linux.
+- *Linux 6.18, our recordings* (`crates/peers/scripts/recorded`): the segments that Linux sent, and its window, for the inputs of
+  short scripts; they hold as longer ones do.
 - *Linux 6.18, recordings*: the segments that Linux sent, and its window, for the inputs of longer scripts; they are not in the
   repository (`PACELINE_REFERENCE`). A recording holds if 95 % of the windows are within a packet of Linux', and 95 % of the
   segments leave within 5 ms of Linux'.
@@ -64,8 +69,8 @@ The goal of 90 % is missed. Causes of the differences, found in the smallest scr
   so Paceline leaves it out.
 - 8: reordering that Linux learns when an original fills a hole (below). The same rule breaks recordings without timestamps,
   in which Linux cannot distinguish originals from repairs and Paceline can.
-- The rest are single scripts: an idle time or a timer at the edge of a tick, the state after a repair that began during the
-  reaction to a mark, Cubic's and Reno's count of acknowledged packets after a repair. Their causes are not examined further.
+- The rest are single scripts: an idle time or a timer at the edge of a tick, Cubic's and Reno's count of acknowledged packets
+  after a repair. Their causes are not examined further.
 - Without timestamps: Paceline's transmissions have numbers, so that its sender detects mistaken repairs that Linux cannot detect.
 ";
 
@@ -76,6 +81,7 @@ fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (peer, declared) in [
         (own_scripts::PEER, own_scripts::DECLARED),
+        (recorded_scripts::PEER, recorded_scripts::DECLARED),
         (recordings::PEER, recordings::DECLARED),
         (random_scripts::PEER, random_scripts::DECLARED),
         (google_scripts::PEER, google_scripts::DECLARED),

@@ -12,6 +12,7 @@ mod google_scripts;
 mod own_scripts;
 mod published_tables;
 mod random_scripts;
+mod recorded_scripts;
 mod recordings;
 mod vectors;
 

@@ -24,6 +24,11 @@ pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", 100.0 * share) } else { "-".into() }
 }
 
+/// Formats an index between 0 and 1, such as Jain's, with so many decimals.
+pub fn index(value: f64, decimals: usize) -> String {
+    if value.is_finite() { format!("{value:.decimals$}") } else { "-".into() }
+}
+
 /// Formats a median with the range of 90 % of the runs: `0.88 (0.86-0.90)`; the median alone if all
 /// are equal.
 pub fn range(of: &Distribution) -> String {

@@ -37,11 +37,15 @@ impl Saturation {
         self.streams_mbps.iter().sum()
     }
 
-    /// Returns Jain's index of the streams' rates; 1 if nothing was carried.
+    /// Returns Jain's index of the streams' rates; NaN if nothing was carried.
     pub fn jain(&self) -> f64 {
         let squares: f64 = self.streams_mbps.iter().map(|rate| rate * rate).sum();
         let total = self.total_mbps();
-        if squares > 0.0 { total * total / (self.streams_mbps.len() as f64 * squares) } else { 1.0 }
+        if squares > 0.0 {
+            total * total / (self.streams_mbps.len() as f64 * squares)
+        } else {
+            f64::NAN
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use clap::Args;
 use paceline_cc::Span;
+use paceline_requests::numbers::index;
 use paceline_transfer::udp::{ClientOptions, FlowRow, Interval, MOST_FLOWS, Measured, measure};
 
 use crate::args;
@@ -63,7 +64,7 @@ pub(super) fn table(measured: &Measured, scheme: &str, reverse: bool) -> String 
     }
     let jain = match rows.len() {
         1 => String::new(),
-        _ => format!("Jain's index of the goodputs: {:.3}\n", measured.jain()),
+        _ => format!("Jain's index of the goodputs: {}\n", index(measured.jain(), 3)),
     };
     let address = measured.sum.address;
     let way = if reverse { format!("from {address}") } else { format!("to {address}") };

@@ -472,6 +472,7 @@ columns! {
             flow flow => of_audio(flow, |audio| audio.longest_gap_ms),
             cells [media_cell("gap ms", Whole, Figures).on_page("longest time without a packet of audio")];
         jain: f64 = "index", "Jain's index of the flows' goodputs",
+            exactly "1 if all are equal, 1/n if one of n flows has everything. `null` if no data arrived.",
             compare of => of.outcome.jain(),
             cells [Cell::new("Jain", Whole, Index, &[Compare, CompareRuns]).of_several_flows()
                 .on_page("Jain's fairness index over the flows")];

@@ -15,6 +15,8 @@ pub struct Look<'a> {
     pub warmup: f64,
 }
 
+/// Share of all events that a 95th percentile needs.
+const COUNTED_SHARE: f64 = 0.95;
 /// Bins over which a rate must stay high to count as reached.
 const STEADY_BINS: usize = 5;
 
@@ -54,6 +56,46 @@ impl Look<'_> {
             flows.iter().map(|flow| self.number(&format!("flow.{flow}.{what}"))).sum()
         };
         100.0 * sum("lost") / sum("sent")
+    }
+
+    /// Returns the 95th percentile of the delay of a flow's frames in milliseconds. A frame that did not arrive counts
+    /// with the length of the run. NaN if none arrived. The length of the run, too, if no data arrived in its last
+    /// tenth: the encoder of a flow that has stopped makes no frames.
+    pub fn frames_p95(&self, flow: &str) -> f64 {
+        let frames = format!("flow.{flow}.frames");
+        let [delay, delivered, made] =
+            ["delay", "delivered", "made"].map(|part| format!("{frames}.{part}"));
+        let p95 = self.p95_of_all(&delay, &delivered, &made);
+        if p95.is_finite() && self.has_stopped(flow) { 1e3 * self.duration } else { p95 }
+    }
+
+    /// Returns true if no data of a flow arrived in the last tenth of the run.
+    pub fn has_stopped(&self, flow: &str) -> bool {
+        self.mean(&format!("flow.{flow}.goodput"), 0.9 * self.duration, self.duration) == 0.0
+    }
+
+    /// Returns the 95th percentile of the completion time of the flows that arrived at random, in milliseconds. A flow
+    /// that did not finish counts with the length of the run. NaN if none finished.
+    pub fn completion_p95(&self) -> f64 {
+        self.p95_of_all("arrivals.completion", "arrivals.finished", "arrivals.arrived")
+    }
+
+    /// Returns the 95th percentile of the times of all events, of which those that happened have `times`: the length
+    /// of the run if fewer than 95 % happened, NaN if none did.
+    fn p95_of_all(&self, times: &str, happened: &str, all: &str) -> f64 {
+        let (happened, all) = (self.number(happened), self.number(all));
+        match happened {
+            _ if happened == 0.0 || all.is_nan() => f64::NAN,
+            _ if happened < COUNTED_SHARE * all => 1e3 * self.duration,
+            _ => self.number(&format!("{times}.p95")),
+        }
+    }
+
+    /// Returns Jain's index of the goodputs of flows between two times in seconds; NaN if they have none.
+    pub fn jain(&self, flows: &[&str], from: f64, to: f64) -> f64 {
+        let rates: Vec<f64> =
+            flows.iter().map(|flow| self.mean(&format!("flow.{flow}.goodput"), from, to)).collect();
+        paceline_sim::metrics::jain(&rates)
     }
 
     /// Returns the mean of a series over a time, in seconds; missing bins count as zero.
@@ -126,5 +168,37 @@ mod tests {
         assert_eq!(look.largest("s", 4.0, 5.0), 10.0);
         assert!(look.reached("none", 1.0, 0.0, 10.0).is_nan());
         assert!(look.times("none").is_nan());
+    }
+
+    #[test]
+    fn what_did_not_arrive_counts_with_the_length_of_the_run() {
+        let of = |made: f64, delivered: f64| {
+            let mut own = Record::default();
+            own.set("bin", 1.0);
+            own.set_series("flow.media.goodput", &[1.0; 10]);
+            own.set("flow.media.frames.made", made);
+            own.set("flow.media.frames.delivered", delivered);
+            own.set("flow.media.frames.delay.p95", 60.0);
+            own.set("arrivals.arrived", made);
+            own.set("arrivals.finished", delivered);
+            own.set("arrivals.completion.p95", 60.0);
+            let look =
+                Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
+            assert_eq!(look.frames_p95("media").to_bits(), look.completion_p95().to_bits());
+            let p95 = look.completion_p95();
+            // A flow that has stopped.
+            own.set_series(
+                "flow.media.goodput",
+                &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            );
+            let look =
+                Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
+            assert!(p95.is_nan() || look.frames_p95("media") == 10_000.0);
+            p95
+        };
+        assert_eq!(of(100.0, 95.0), 60.0);
+        assert_eq!(of(100.0, 94.0), 10_000.0);
+        assert_eq!(of(255.0, 75.0), 10_000.0);
+        assert!(of(100.0, 0.0).is_nan() && of(0.0, 0.0).is_nan());
     }
 }

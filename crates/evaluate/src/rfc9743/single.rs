@@ -178,9 +178,14 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "95th percentile of the completion time",
             "ms",
             "Short flows of 50 kB on average complete within {} beside a long one",
-            |look| look.number("arrivals.completion.p95"),
+            |look| look.completion_p95(),
         )
-        .judged(Bounds::beside(1.2, 2.5, "ours; Cubic beside Cubic is the present Internet")),
+        .judged(Bounds::beside(
+            1.2,
+            2.5,
+            "ours; Cubic beside Cubic is the present Internet; changed after first runs: flows that did not finish count \
+             with the length of the run, since a scheme that finished three of ten was good",
+        )),
         "Schemes that retransmit nothing complete no transfers; then there is no figure.",
     ),
     Criterion::measured(

@@ -1,0 +1,82 @@
+//! Answers about a scheme that sends nothing, and about one that stops.
+
+use std::sync::Arc;
+
+use paceline_cc::{Controller, Feedback, Halves, Plan, Time};
+use paceline_evaluate::{Request, Row, Verdict, documents, evaluate};
+
+use paceline_sim::Names;
+use paceline_sim::schemes::{SchemeEntry, registry};
+use paceline_tasks::{Progress, Store};
+
+struct Quiet;
+
+impl Progress for Quiet {
+    fn begin(&self, _total: f64, _done: f64) {}
+    fn done(&self, _task: &str, _cost: f64) {}
+}
+
+/// A window of 20 packets until a time, and none from then on.
+struct Until {
+    stop: Time,
+    mss: u32,
+    has_stopped: bool,
+}
+
+impl Controller for Until {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.has_stopped |= feedback.now >= self.stop;
+    }
+
+    fn on_timer(&mut self, _: Time) {
+        self.has_stopped = true;
+    }
+
+    fn plan(&self) -> Plan {
+        if self.has_stopped {
+            Plan::window(0).exact()
+        } else {
+            Plan::window(20 * u64::from(self.mss)).timer(self.stop)
+        }
+    }
+}
+
+/// Answers criteria about `nothing`, which sends nothing, and `stops`, which stops after 15 s.
+fn rows(cases: &str, runs: u32) -> Vec<Row> {
+    let mut schemes = registry::builtin().clone();
+    for (name, stop) in [("nothing", Time::ZERO), ("stops", Time::from_secs(15))] {
+        let halves = Halves::sender(move |setup| Until {
+            stop,
+            mss: setup.mss,
+            has_stopped: stop == Time::ZERO,
+        });
+        schemes.add(SchemeEntry::new(name, move |_| Ok(halves.clone()))).expect("a free name");
+    }
+    let request = Request {
+        schemes: vec!["nothing".into(), "stops".into()],
+        documents: documents(cases).expect("known"),
+        only: Vec::new(),
+        quick: true,
+        runs: Some(runs),
+        seed: 1,
+    };
+    let names = Arc::new(Names::from(schemes));
+    let done = evaluate(&request, &names, &Store::disabled(), &Quiet).expect("an evaluation");
+    assert_eq!(done.failures, []);
+    done.rows
+}
+
+#[test]
+fn who_stops_is_not_good_by_what_arrived_before() {
+    let rows = rows("rfc9743,rfc8867,rfc8869", 1);
+    let by_arrivals = |row: &&Row| {
+        row.figure.is_some_and(|figure| {
+            ["95th percentile of the frames' delay", "Jain's index"].contains(&figure)
+        }) || row.id == "short.own"
+    };
+    let judged: Vec<&Row> = rows.iter().filter(by_arrivals).collect();
+    assert_eq!(judged.len(), 2 * 20);
+    for row in judged {
+        assert_ne!(row.verdict, Some(Verdict::Good), "{}: {}: {}", row.id, row.scheme, row.answer);
+    }
+}

@@ -1,7 +1,7 @@
 //! `paceline contest`: ranks many entries on a training trace and on a secret one.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ use crate::temporary::Folder;
 Examples:
   paceline contest --entries 'cubic[beta=0.5..0.9/9],copa[delta=0.1..1.0],sprout,bbr'
   paceline contest --entries sprout,abc --training verizon.down --secret att.down -o out
-  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE' --outside 'iperf3 -s' --wait-for 5201")]
+  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE -t 70' --outside 'iperf3 -s' --wait-for 5201")]
 pub(crate) struct Contest {
     /// Schemes, separated by commas; ./mine.py is a controller in Python. A parameter may be a range such as
     /// 0.5..0.9/5 or a list such as a|b; the entry then stands for one scheme per value
@@ -51,7 +51,8 @@ pub(crate) struct Contest {
         help_heading = "Entries"
     )]
     entries: String,
-    /// A program that sends through the emulated link, in real time; may be given several times
+    /// A program that sends through the emulated link, in real time, for longer than --duration, after which it gets SIGTERM;
+    /// may be given several times
     #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = command, help_heading = "Entries")]
     commands: Vec<(String, String)>,
     /// A command that runs outside the emulated link beside the programs of --command, such as a
@@ -377,21 +378,7 @@ fn emulate(
     run.args(["--down", "1Gbps", "--up-buffer", buffer, "--summary"]).arg(&file);
     run.args(["--", "sh", "-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = run.spawn().map_err(|error| format!("the emulator: {error}"))?;
-    // At SIGTERM the emulator ends the program and writes its summary.
-    let patience = Duration::from_nanos(duration.as_nanos());
-    let begun = Instant::now();
-    loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
-            Some(_) => break,
-            None if begun.elapsed() > patience => {
-                let id = child.id().to_string();
-                let _ = Command::new("kill").args(["-TERM", &id]).status();
-                child.wait().map_err(|error| error.to_string())?;
-                break;
-            }
-            None => std::thread::sleep(Duration::from_millis(50)),
-        }
-    }
+    run_for(&mut child, duration)?;
     let text = std::fs::read_to_string(&file)
         .map_err(|error| format!("the link has written no summary: {error}"))?;
     let all: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -406,6 +393,28 @@ fn emulate(
 }
 
 /// Returns a leaderboard for each round.
+/// Waits until `duration` is over, and ends the emulator, which then ends its program and writes its summary.
+///
+/// # Errors
+/// The program has ended before: it has failed, or has not sent all the time, so that its figures are not those of
+/// `duration`.
+fn run_for(emulator: &mut Child, duration: Span) -> Result<(), String> {
+    let patience = Duration::from_nanos(duration.as_nanos());
+    let begun = Instant::now();
+    while begun.elapsed() <= patience {
+        if let Some(status) = emulator.try_wait().map_err(|error| error.to_string())? {
+            let after = figure(begun.elapsed().as_secs_f64());
+            return Err(format!(
+                "the program has ended after {after} s ({status}); it must send for more than {duration}"
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let id = emulator.id().to_string();
+    let _ = Command::new("kill").args(["-TERM", &id]).status();
+    emulator.wait().map(drop).map_err(|error| error.to_string())
+}
+
 fn tables(attempts: &[Attempt]) -> String {
     let mut text = String::new();
     for round in ["training", "secret"] {

@@ -54,6 +54,87 @@ fn entries_are_ranked_by_power_and_finished_runs_are_kept() {
 }
 
 #[test]
+fn a_program_that_ends_early_is_no_entry() {
+    let folder = Folder::new("contest-early");
+    let out = folder.path("out");
+    for (command, status) in
+        [("dead=false", "exit status: 1"), ("short=sleep 0.5", "exit status: 0")]
+    {
+        let seen = paceline(&[
+            "contest",
+            "--entries",
+            "cubic",
+            "--command",
+            command,
+            "--training",
+            "12Mbps",
+            "--secret",
+            "6Mbps",
+            "--duration",
+            "5s",
+            "-o",
+            &out,
+        ]);
+        // Where no emulator can run, the error is another one, and nothing is kept either.
+        let name = command.split('=').next().expect("a name");
+        assert!(seen.code == 1 && seen.err.contains(&format!("{name}: ")), "{}", seen.err);
+        let early = seen.err.contains("has ended after") && seen.err.contains(status);
+        assert!(early || seen.err.contains("emulator"), "{}", seen.err);
+        let runs = std::fs::read_dir(format!("{out}/runs")).expect("a folder").count();
+        assert_eq!(runs, 1, "the run of cubic");
+    }
+}
+
+#[test]
+fn the_bound_of_several_runs_is_that_of_the_same_runs() {
+    let folder = Folder::new("contest-spread");
+    let (out, link) = (folder.path("out"), "lte-driving");
+    let runs = ["--runs", "5", "--spread", "trace", "--duration", "10s", "--json"];
+    let contest =
+        ["contest", "--entries", "cubic,sprout", "--training", link, "--secret", link, "-o", &out];
+    let compare = [
+        "compare",
+        "--schemes",
+        "cubic,sprout",
+        "--omniscient",
+        "--trace",
+        link,
+        "--rtt",
+        "40ms",
+        "--buffer",
+        "inf",
+    ];
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let seen = paceline(&[arguments, &runs[..]].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        serde_json::from_str(&seen.out).expect("JSON")
+    };
+    let (contest, compare) = (json(&contest), json(&compare));
+    let compared = compare["runs"].as_array().expect("runs");
+    let attempts = contest["attempts"].as_array().expect("attempts");
+    for attempt in &attempts[..3] {
+        let name = &attempt["entry"];
+        let mut powers: Vec<f64> = compared
+            .iter()
+            .filter(|run| run["scheme"] == *name)
+            .map(|run| {
+                let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+                number(&run["throughput_mbps"]) / (number(&run["one_way_delay_ms"]["p95"]) / 1e3)
+            })
+            .collect();
+        assert_eq!(powers.len(), 5, "{name}");
+        powers.sort_by(f64::total_cmp);
+        let median = attempt["power"].as_f64().expect("a power");
+        assert!((median / powers[2] - 1.0).abs() < 1e-9, "{name}: {median} {powers:?}");
+    }
+    let power = |name: &str| {
+        let of = attempts.iter().find(|attempt| attempt["entry"] == name).expect("an attempt");
+        of["power"].as_f64().expect("a power")
+    };
+    assert!(power("omniscient") > power("sprout") && power("sprout") > power("cubic"));
+}
+
+#[test]
 fn what_was_measured_is_shown_even_if_it_cannot_be_kept() {
     let folder = Folder::new("contest-unkept");
     let out = folder.path("out");

@@ -22,7 +22,7 @@ pub struct OverRuns {
     pub p95: f64,
     /// Number of runs in which the check holds.
     pub held_in: usize,
-    /// Whether the median meets the bound.
+    /// Whether the median meets the bound, and at least half of the runs have the figure.
     pub holds: bool,
 }
 
@@ -37,10 +37,13 @@ impl OverRuns {
         if !runs.iter().skip(1).any(|values| values.iter().all(|value| value.is_finite())) {
             return None;
         }
+        // The median of a minority of the runs says nothing about all of them.
+        let measured = |values: &&Vec<f64>| values.iter().all(|value| value.is_finite());
+        let is_measured = 2 * runs.iter().filter(measured).count() >= runs.len();
         let held_in = runs.iter().filter(|values| expectation.holds(values)).count();
         let figures = runs.iter().map(|values| expectation.figure(values));
         let Distribution { median, p5, p95, .. } = Distribution::of(figures)?;
-        let holds = expectation.meets(median);
+        let holds = is_measured && expectation.meets(median);
         Some(OverRuns { runs: runs.len(), median, p5, p95, held_in, holds })
     }
 
@@ -107,6 +110,11 @@ mod tests {
         let most = Expectation::Most { measure: "m".into(), most: 1.0 };
         let some = over(&most, &[&[0.5], &[f64::NAN], &[0.7]]);
         assert_eq!((some.runs, some.held_in), (3, 2));
+        let least = Expectation::Least { measure: "m".into(), least: 1.0 };
+        let nan: &[f64] = &[f64::NAN];
+        let minority = over(&least, &[nan, &[1.5], nan, nan, nan, nan, nan, nan]);
+        assert_eq!((minority.runs, minority.held_in, minority.holds), (8, 1, false));
+        assert!(over(&least, &[nan, &[1.5]]).holds);
         let once = [vec![0.5], vec![f64::NAN], vec![f64::NAN]];
         assert!(OverRuns::of(&most, once.into_iter()).is_none());
     }

@@ -75,12 +75,8 @@ impl Reproduction {
                 count(Verdict::Partly),
                 count(Verdict::Not)
             );
-            let is_replaced = |judged: &&ClaimResult| {
-                judged.missing.is_empty()
-                    && !(judged.stand_ins.is_empty() && judged.replaced.is_empty())
-            };
-            let stood_in = self.claims.iter().filter(is_replaced).count();
-            let words = match stood_in {
+            let stood_in = [Verdict::StandInAll, Verdict::StandInSome, Verdict::StandInNone];
+            let words = match stood_in.map(count).iter().sum::<usize>() {
                 0 => words,
                 few => {
                     format!("{words}, {few} with a stand-in for what the paper had")
@@ -93,7 +89,8 @@ impl Reproduction {
         };
         let sum = |held: fn(&ClaimResult) -> (usize, usize)| {
             let add = |sum: (usize, usize), one: (usize, usize)| (sum.0 + one.0, sum.1 + one.1);
-            let measured = self.claims.iter().filter(|judged| judged.missing.is_empty());
+            let is_measured = |judged: &&ClaimResult| judged.verdict != Verdict::NotMeasured;
+            let measured = self.claims.iter().filter(is_measured);
             measured.map(held).fold((0, 0), add)
         };
         let runs = match self.runs {
@@ -201,6 +198,45 @@ pub(crate) mod tests {
     impl Progress for SilentProgress {
         fn begin(&self, _: f64, _: f64) {}
         fn done(&self, _: &str, _: f64) {}
+    }
+
+    #[test]
+    fn each_claim_counts_once_in_the_summary() {
+        let claims = crate::claims().expect("built in");
+        // Without `live`, S09 and S12 are not measured, and S12 has a stand-in.
+        let judged =
+            claims.iter().map(|claim| judge(claim, &Findings::default(), &[], Limits::default()));
+        let judged: Vec<ClaimResult> = judged.collect();
+        for claims in [
+            judged.clone(),
+            judged.into_iter().filter(|one| ["S09", "S12"].contains(&&*one.id)).collect(),
+        ] {
+            let all = claims.len();
+            let is_unmeasured = |one: &ClaimResult| one.verdict == Verdict::NotMeasured;
+            let are_unmeasured = claims.iter().all(is_unmeasured);
+            let done = Reproduction {
+                claims,
+                experiments: Vec::new(),
+                failures: Vec::new(),
+                unkept: Vec::new(),
+                tasks: 0,
+                runs: 1,
+                synthetic: false,
+                quick: false,
+                causes: false,
+                costs: Costs::default(),
+            };
+            let summary = done.summary();
+            for sentence in summary.split(". ").skip(1).take(2) {
+                let counts = sentence.split_once(": ").expect("counts").1.split(" (").next();
+                let counts = counts.expect("counts").split(", ");
+                let numbers = counts.map(|count| count.split(' ').next().expect("a number"));
+                let sum: usize =
+                    numbers.map(|number| number.parse::<usize>().expect("a number")).sum();
+                assert_eq!(sum, all, "{summary}");
+            }
+            assert_eq!(are_unmeasured, summary.contains("(0 of 0 checks"), "{summary}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use paceline_cc::{Rate, Span};
 use paceline_sim::metrics::jain;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
-use super::common::{range, scheme, with_series};
+use super::common::{least, range, scheme, with_series};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Record;
@@ -48,7 +48,7 @@ pub(super) fn worst_phase(record: &Record, phase: u64) -> f64 {
             .collect();
         jain(&shares)
     };
-    (0..9).map(index).fold(1.0, f64::min)
+    least((0..9).map(index))
 }
 
 /// A row of the sweep.

@@ -4,7 +4,7 @@ use paceline_cc::Rate;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::{JITTER, mean, scheme};
+use super::common::{JITTER, least, mean, most, scheme};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;
@@ -69,19 +69,12 @@ fn find(_: &Setting, results: &Results) -> Result<Findings, String> {
             late.push(ratio("all.rtt.p95"));
         }
     }
-    let is_measured = used.iter().chain(&late).all(|value| value.is_finite());
-    let of = |values: &[f64], pick: fn(f64, f64) -> f64| {
-        let picked = values.iter().copied().reduce(pick).filter(|_| is_measured);
-        picked.unwrap_or(f64::NAN)
-    };
     findings.measure("fixed.utilization", mean(used.iter().copied()));
-    findings.measure("fixed.utilization.least", of(&used, f64::min));
-    findings.measure("fixed.rtt.most", of(&late, f64::max));
+    findings.measure("fixed.utilization.least", least(used));
+    findings.measure("fixed.rtt.most", most(late));
     for (short, _) in SCHEMES {
         let jain = RATES.map(|rate| results.get(&run(short, rate, 4)).number("all.jain"));
-        let is_measured = jain.iter().all(|value| value.is_finite());
-        let least = jain.into_iter().fold(f64::INFINITY, f64::min);
-        findings.measure(format!("fixed.{short}.jain"), if is_measured { least } else { f64::NAN });
+        findings.measure(format!("fixed.{short}.jain"), least(jain));
     }
     Ok(findings)
 }

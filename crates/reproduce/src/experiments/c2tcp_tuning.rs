@@ -5,7 +5,7 @@ use paceline_path::Loss;
 use paceline_report::{Cell, Dot, Marker, Palette, Scatter, Shape, Table};
 
 use super::Experiment;
-use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation};
+use super::common::{BBR, C2TCP, CODEL_30, c2tcp_emulation, least, most};
 use crate::findings::Findings;
 use crate::setting::{Cellular, Setting};
 use paceline_tasks::Results;
@@ -188,8 +188,8 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
     });
     findings.measure("target.beats_codel", both);
     let each = |part: &str| TARGETS.map(|target| findings.get(&format!("target.{target}.{part}")));
-    let lowest = each("mean").into_iter().fold(f64::INFINITY, f64::min);
-    let fastest = each("throughput").into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let lowest = least(each("mean"));
+    let fastest = most(each("throughput"));
     findings.measure("target.lowest/codel", lowest / codel.number(delay));
     findings.measure("target.fastest/codel", fastest / codel.number(throughput));
     for (name, _) in unsettled(setting) {

@@ -4,7 +4,7 @@ use paceline_report::{Palette, RunView, bars_figure, scatter_figure, summary_tab
 use paceline_sim::scenario::Capacity;
 
 use super::Experiment;
-use super::common::{SCHEMES, abc_emulation, mean, on, view};
+use super::common::{SCHEMES, abc_emulation, better, least, mean, most, on, view};
 use super::{cellular_starts, cellular_sweeps};
 use crate::findings::Findings;
 use crate::front::distance;
@@ -168,14 +168,9 @@ fn trends(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
         let ratios = |schemes: &[&str], part: usize| -> Vec<f64> {
             schemes.iter().map(|scheme| figures(scheme)[part] / abc[part]).collect()
         };
-        // A figure that was not measured (NaN) makes the largest and the smallest NaN.
-        let of = |values: Vec<f64>, pick: fn(f64, f64) -> f64| {
-            let is_measured = values.iter().all(|value| value.is_finite());
-            values.into_iter().reduce(pick).filter(|_| is_measured).unwrap_or(f64::NAN)
-        };
         let name = |group: &str, part: &str| format!("trace{}.{group}/abc.{part}", at + 1);
-        let careful = [0, 1].map(|part| of(ratios(&CAREFUL, part), f64::max));
-        let eager = [0, 1].map(|part| of(ratios(&EAGER, part), f64::min));
+        let careful = [0, 1].map(|part| most(ratios(&CAREFUL, part)));
+        let eager = [0, 1].map(|part| least(ratios(&EAGER, part)));
         for (part, value) in [("utilization", 0), ("p95", 1)] {
             findings.measure(name("careful", part), careful[value]);
             findings.measure(name("eager", part), eager[value]);
@@ -199,14 +194,10 @@ fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
     for (at, cellular) in traces.iter().enumerate() {
         let own: Vec<&RunView> = views.iter().filter(|view| view.trace == cellular.name).collect();
         let Some(abc) = own.iter().find(|view| view.scheme == "abc") else { continue };
-        let better = own.iter().filter(|view| {
-            !is_explicit(view)
-                && view.utilization >= abc.utilization
-                && view.queue_delay_ms.p95 <= abc.queue_delay_ms.p95
-        });
-        findings.measure(format!("trace{}.better", at + 1), better.count() as f64);
         let point = |view: &RunView| (view.utilization, view.queue_delay_ms.p95);
         let plain = || own.iter().filter(|view| !is_explicit(view));
+        let better = better(point(abc), plain().map(|view| point(view)));
+        findings.measure(format!("trace{}.better", at + 1), better);
         let front = distance(point(abc), plain().map(|view| point(view)));
         findings.measure(format!("trace{}.distance", at + 1), front);
         // The distance of each other scheme to the front of the rest, which includes ABC.
@@ -215,11 +206,11 @@ fn fronts(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
             distance(point(view), rest.map(|other| point(other)))
         };
         let others: Vec<f64> = plain().map(|view| of(view)).collect();
-        let largest = others.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let largest = most(others.iter().copied());
         findings.measure(format!("trace{}.others", at + 1), largest);
         let farther = others.iter().filter(|other| **other > front).count();
         let power = |view: &RunView| view.utilization / view.queue_delay_ms.p95;
-        let best = plain().map(|view| power(view)).fold(f64::NEG_INFINITY, f64::max);
+        let best = most(plain().map(|view| power(view)));
         findings.measure(format!("trace{}.power", at + 1), power(abc) / best);
         let mut row = vec![cellular.name.clone(), format!("{front:.2}")];
         row.extend(others.iter().map(|other| format!("{other:.2}")));

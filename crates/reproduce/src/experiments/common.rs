@@ -106,6 +106,34 @@ pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// Returns the least value; NaN if there are none, or if one was not measured.
+pub(super) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
+    picked(values, f64::min)
+}
+
+/// Returns the largest value; NaN if there are none, or if one was not measured.
+pub(super) fn most(values: impl IntoIterator<Item = f64>) -> f64 {
+    picked(values, f64::max)
+}
+
+/// Returns how many of the others have at least the gain (throughput) and at most the cost (delay) of `own`; NaN if
+/// a figure was not measured. Points are gain and cost.
+pub(super) fn better(own: (f64, f64), others: impl IntoIterator<Item = (f64, f64)>) -> f64 {
+    let others: Vec<(f64, f64)> = others.into_iter().collect();
+    let is_measured = |(gain, cost): &(f64, f64)| gain.is_finite() && cost.is_finite();
+    if !others.iter().chain([&own]).all(is_measured) {
+        return f64::NAN;
+    }
+    others.iter().filter(|(gain, cost)| *gain >= own.0 && *cost <= own.1).count() as f64
+}
+
+fn picked(values: impl IntoIterator<Item = f64>, pick: fn(f64, f64) -> f64) -> f64 {
+    let pick = |one: f64, other: f64| {
+        if one.is_nan() || other.is_nan() { f64::NAN } else { pick(one, other) }
+    };
+    values.into_iter().reduce(pick).unwrap_or(f64::NAN)
+}
+
 /// Adds the lowest, the median and the highest value as measures; returns them.
 pub(super) fn range(findings: &mut Findings, name: &str, values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();

@@ -8,7 +8,7 @@ use paceline_sim::scenario::Scenario;
 use paceline_trace::Trace;
 
 use super::Experiment;
-use super::common::{SCHEMES, abc_emulation, mean, on, scheme};
+use super::common::{self, SCHEMES, abc_emulation, mean, on, scheme};
 use crate::findings::Findings;
 use crate::front::distance;
 use crate::setting::{Cellular, Setting};
@@ -237,16 +237,12 @@ fn rising(results: &Results, findings: &mut Findings) {
 
 /// Returns the number of first schemes that reach ABC's utilisation with at most its delay.
 fn better(findings: &Findings, group: &str) -> f64 {
-    let abc = (
-        findings.get(&format!("{group}.abc.utilization")),
-        findings.get(&format!("{group}.abc.p95")),
-    );
-    let better = FIRST.iter().filter(|short| {
-        **short != "abc"
-            && findings.get(&format!("{group}.{short}.utilization")) >= abc.0
-            && findings.get(&format!("{group}.{short}.p95")) <= abc.1
-    });
-    better.count() as f64
+    let point = |short: &str| {
+        let figure = |part: &str| findings.get(&format!("{group}.{short}.{part}"));
+        (figure("utilization"), figure("p95"))
+    };
+    let others = FIRST.iter().filter(|short| **short != "abc").map(|short| point(short));
+    common::better(point("abc"), others)
 }
 
 #[cfg(test)]

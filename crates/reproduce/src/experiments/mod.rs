@@ -99,3 +99,38 @@ pub static EXPERIMENTS: &[Experiment] = &[
 pub fn experiment(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Measures of traces and of models, which need no run.
+    fn is_computed(measure: &str) -> bool {
+        ["doubles", "halves", "fluid.", "model."].iter().any(|group| measure.starts_with(group))
+    }
+
+    #[test]
+    fn no_check_holds_without_results() {
+        let claims = crate::claims().expect("built in");
+        let (mut judged, mut held) = (0, Vec::new());
+        for experiment in EXPERIMENTS {
+            let found = (experiment.find)(&Setting::default(), &Results::default());
+            let Ok(findings) = found else { continue };
+            for claim in claims.iter().filter(|claim| claim.experiment == experiment.name) {
+                for check in &claim.checks {
+                    for bound in std::iter::once(&check.stated).chain(&check.now) {
+                        let names = bound.measures();
+                        let values: Vec<f64> =
+                            names.iter().map(|name| findings.get(name)).collect();
+                        if bound.holds(&values) && !is_computed(names[0]) {
+                            held.push(format!("{}: {names:?}: {values:?}", claim.id));
+                        }
+                        judged += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(held, Vec::<String>::new());
+        assert!(judged > 300, "{judged} bounds");
+    }
+}

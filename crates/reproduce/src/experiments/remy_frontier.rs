@@ -10,7 +10,7 @@ use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{Capacity, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
-use super::common::dot;
+use super::common::{dot, least, most};
 use super::remy_common::{
     DESIGNED, GENERAL, Runs, Scheme, and_designed, deviation, mbps, median, note_missing, tables,
 };
@@ -364,11 +364,7 @@ fn consistency(prefix: &str, findings: &mut Findings) {
             schemes.iter().map(of).collect()
         };
         let (remy, designed) = (deviations(&GENERAL), deviations(&DESIGNED));
-        let ratio = remy.iter().copied().fold(0.0, f64::max)
-            / designed.iter().copied().fold(f64::INFINITY, f64::min);
-        let is_measured = remy.iter().chain(&designed).all(|value| value.is_finite());
-        findings
-            .measure(format!("{prefix}steady.{part}"), if is_measured { ratio } else { f64::NAN });
+        findings.measure(format!("{prefix}steady.{part}"), most(remy) / least(designed));
     }
 }
 
@@ -392,12 +388,10 @@ fn compare(remy: &str, prefix: &str, findings: &mut Findings) {
         faster += f64::from(u8::from(throughput > other));
     }
     findings.measure(format!("{prefix}speedups_above_1"), faster);
-    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     let rates = designed.map(|(_, throughput, _)| throughput);
     let delays = designed.map(|(_, _, delay)| delay);
-    findings.measure(format!("{prefix}d0.1/best.throughput"), throughput / most(&rates));
-    findings.measure(format!("{prefix}d0.1/lowest.delay"), delay / least(&delays));
+    findings.measure(format!("{prefix}d0.1/best.throughput"), throughput / most(rates));
+    findings.measure(format!("{prefix}d0.1/lowest.delay"), delay / least(delays));
     // A scheme lies outside if no RemyCC has at least its throughput at no more than its delay.
     let outside = designed.iter().filter(|(_, throughput, delay)| {
         !general.iter().any(|remy| remy.0 >= *throughput && remy.1 <= *delay)
@@ -406,9 +400,12 @@ fn compare(remy: &str, prefix: &str, findings: &mut Findings) {
         findings.measure(format!("{prefix}outside"), outside.count() as f64);
     }
     // The TCPs come first, then the schemes that routers assist.
-    let (tcps, assisted) = (most(&rates[..4]), &rates[4..]);
-    findings.measure(format!("{prefix}assisted/tcps.throughput"), least(assisted) / tcps);
-    let rate = most(assisted) / general[1].0;
+    let (tcps, assisted) = (most(rates[..4].iter().copied()), &rates[4..]);
+    findings.measure(
+        format!("{prefix}assisted/tcps.throughput"),
+        least(assisted.iter().copied()) / tcps,
+    );
+    let rate = most(assisted.iter().copied()) / general[1].0;
     findings.measure(format!("{prefix}assisted/d1.throughput"), rate);
     let ratio = at(findings, "sfqcodel", "delay") / at(findings, "cubic", "delay");
     findings.measure(format!("{prefix}sfqcodel/cubic.delay"), ratio);

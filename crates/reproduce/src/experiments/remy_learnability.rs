@@ -6,6 +6,7 @@ use paceline_sim::flow::{Amount, On};
 use paceline_sim::path::BufferSize;
 
 use super::Experiment;
+use super::common::most;
 use super::remy_common::{Runs, mean, note_missing, tables};
 use crate::findings::Findings;
 use crate::setting::Setting;
@@ -133,7 +134,7 @@ fn scores(all: &[Runs], files: &[(&str, &str)], results: &Results) -> Vec<Vec<f6
 
 /// Adds the score by which each table is below the best one, as mean over the networks.
 fn losses(what: &str, files: &[(&str, &str)], scores: &[Vec<f64>], findings: &mut Findings) {
-    let best = |at: usize| scores.iter().map(|own| own[at]).fold(f64::NAN, f64::max);
+    let best = |at: usize| most(scores.iter().map(|own| own[at]));
     for ((short, _), own) in files.iter().zip(scores) {
         let loss = mean(own.iter().enumerate().map(|(at, score)| best(at) - score));
         findings.measure(format!("{what}.{short}.loss"), loss);

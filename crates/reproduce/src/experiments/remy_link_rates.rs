@@ -7,6 +7,7 @@ use paceline_sim::flow::{Amount, On};
 use paceline_sim::path::BufferSize;
 
 use super::Experiment;
+use super::common::least as lowest;
 use super::remy_common::{MBPS, Runs, SFQCODEL, Scheme, and_designed, mean, note_missing, tables};
 use crate::findings::Findings;
 use crate::setting::Setting;
@@ -144,11 +145,11 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         let designed = curve("cubic").iter().zip(curve("sfqcodel"));
         let leads = curve(short).iter().zip(designed).filter(|(own, _)| inside(least, most)(own));
         let leads = leads.map(|(own, (one, other))| own.score - one.score.max(other.score));
-        findings.measure(format!("{short}.lead"), leads.fold(f64::NAN, f64::min));
+        findings.measure(format!("{short}.lead"), lowest(leads));
         let within = curve(short).iter().filter(inside(least, most)).map(|point| point.score);
         let outside = curve(short).iter().filter(|point| !inside(least, most)(point));
-        let lowest = outside.map(|point| point.score).fold(f64::NAN, f64::min);
-        findings.measure(format!("{short}.fall"), mean(within) - lowest);
+        let outside = lowest(outside.map(|point| point.score));
+        findings.measure(format!("{short}.fall"), mean(within) - outside);
     }
     let columns: Vec<&str> =
         ["Mbit/s"].into_iter().chain(curves.iter().map(|(short, _)| short.as_str())).collect();

@@ -8,7 +8,7 @@ use paceline_requests::compare::Comparison;
 use paceline_sim::scenario::{Capacity, Record, Scenario};
 
 use super::Experiment;
-use super::common::{mean, on, scheme, view};
+use super::common::{least, mean, most, on, scheme, view};
 use crate::findings::Findings;
 use crate::setting::{Cellular, Setting};
 use paceline_tasks::Results;
@@ -201,28 +201,28 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
 fn compare(of: &dyn Fn(&str) -> Vec<Point>, findings: &mut Findings) {
     let each: Vec<Vec<Point>> = END_TO_END.iter().map(|short| of(short)).collect();
     let own = of("sprout");
-    let lowest = |at: usize| each.iter().map(|points| points[at].delay).fold(f64::NAN, f64::min);
+    let lowest = |at: usize| least(each.iter().map(|points| points[at].delay));
     let low = own.iter().enumerate().filter(|(at, own)| own.delay <= 1.5 * lowest(*at)).count();
     findings.measure("sprout.low", low as f64 / own.len() as f64);
-    let over = |names: &[&str], part: &str, pick: fn(f64, f64) -> f64| {
-        names.iter().map(|name| findings.get(&format!("{name}.{part}"))).fold(f64::NAN, pick)
+    let of = |names: &[&str], part: &str| -> Vec<f64> {
+        names.iter().map(|name| findings.get(&format!("{name}.{part}"))).collect()
     };
     let sprout = |part: &str| findings.get(&format!("sprout.{part}"));
     let slower = ["compound", "vegas", "ledbat", "video"];
     let others: Vec<&str> = SCHEMES.iter().map(|(short, _)| *short).collect();
     let others: Vec<&str> = others.into_iter().filter(|short| *short != "ewma").collect();
     let measures = [
-        ("others/sprout.delay", over(&END_TO_END, "delay", f64::min) / sprout("delay")),
-        ("sprout/slower.throughput", sprout("throughput") / over(&slower, "throughput", f64::max)),
+        ("others/sprout.delay", least(of(&END_TO_END, "delay")) / sprout("delay")),
+        ("sprout/slower.throughput", sprout("throughput") / most(of(&slower, "throughput"))),
         (
             "ewma/others.throughput",
-            findings.get("ewma.throughput") / over(&others, "throughput", f64::max),
+            findings.get("ewma.throughput") / most(of(&others, "throughput")),
         ),
         (
             "video/tcps.throughput",
-            findings.get("video.throughput") / over(&TCPS, "throughput", f64::min),
+            findings.get("video.throughput") / least(of(&TCPS, "throughput")),
         ),
-        ("video/tcps.delay", findings.get("video.delay") / over(&TCPS, "delay", f64::max)),
+        ("video/tcps.delay", findings.get("video.delay") / most(of(&TCPS, "delay"))),
     ];
     for (name, value) in measures {
         findings.measure(name, value);

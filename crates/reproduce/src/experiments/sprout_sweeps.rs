@@ -8,6 +8,7 @@ use paceline_schemes::sprout::{BINS, Belief, Inference, Model, SproutParams, TIC
 use paceline_sim::scenario::Scenario;
 
 use super::Experiment;
+use super::common::{better, most};
 use super::sprout_cellular::emulation;
 use crate::findings::Findings;
 use crate::front::distance;
@@ -189,11 +190,9 @@ fn frontier(results: &Results, findings: &mut Findings) {
     let own = figures("sprout");
     let others: Vec<(f64, f64)> = OTHERS.iter().map(|text| figures(text)).collect();
     findings.measure("frontier.distance", distance(own, others.iter().copied()));
-    let better = others.iter().filter(|other| other.0 >= own.0 && other.1 <= own.1).count();
-    let known = own.0.is_finite() && own.1.is_finite();
-    findings.measure("frontier.better", if known { better as f64 } else { f64::NAN });
+    findings.measure("frontier.better", better(own, others.iter().copied()));
     let power = |point: &(f64, f64)| point.0 / point.1;
-    let best = others.iter().map(power).fold(f64::NAN, f64::max);
+    let best = most(others.iter().map(power));
     findings.measure("frontier.power", best / power(&own));
     let row = |text: &str, point: (f64, f64)| {
         vec![

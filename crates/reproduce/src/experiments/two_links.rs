@@ -6,7 +6,7 @@ use paceline_report::{Palette, Scatter};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 
 use super::Experiment;
-use super::common::{SCHEMES, dot, scheme};
+use super::common::{SCHEMES, better, dot, scheme};
 use crate::findings::Findings;
 use crate::front::distance;
 use crate::setting::Setting;
@@ -58,16 +58,12 @@ fn find(setting: &Setting, results: &Results) -> Result<Findings, String> {
         dots.push(dot(short, &palette, (delay, throughput)));
     }
     let abc = (findings.get("abc.throughput"), findings.get("abc.p95"));
-    let better = SCHEMES.iter().filter(|(short, _)| {
-        *short != "abc"
-            && findings.get(&format!("{short}.throughput")) >= abc.0
-            && findings.get(&format!("{short}.p95")) <= abc.1
-    });
-    let better = better.count() as f64;
-    findings.measure("better", better);
     let others = SCHEMES.iter().filter(|(short, _)| *short != "abc").map(|(short, _)| {
         (findings.get(&format!("{short}.throughput")), findings.get(&format!("{short}.p95")))
     });
+    let others: Vec<(f64, f64)> = others.collect();
+    let better = better(abc, others.iter().copied());
+    findings.measure("better", better);
     let front = distance(abc, others);
     findings.measure("distance", front);
     let scatter = Scatter {

@@ -7,7 +7,7 @@ use paceline_report::{Cell, Palette, Scatter, Table};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, McsSpec, Scenario};
 
 use super::Experiment;
-use super::common::{BBR, COPA, crowded, dot, mcs, mean, scheme};
+use super::common::{BBR, COPA, crowded, dot, least, mcs, mean, most, scheme};
 use super::wifi_sweeps;
 use crate::findings::Findings;
 use crate::front::distance;
@@ -167,20 +167,21 @@ fn relative(place: &str, findings: &mut Findings) {
                 && get(findings, short, "p95") <= get(findings, own, "p95")
         })
     };
+    let figures = || {
+        others.clone().chain(OURS).flat_map(|short| ["throughput", "p95"].map(|what| (short, what)))
+    };
+    let is_measured = figures().all(|(short, what)| get(findings, short, what).is_finite());
     let better = others.clone().filter(|short| beaten(short)).count() as f64;
+    let better = if is_measured { better } else { f64::NAN };
     let gains = ["codel", "copa", "vegas"]
         .map(|short| findings.get(&format!("{place}.{short}.throughput.gain")));
-    let largest = gains.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let largest = most(gains);
     let point = |short: &str| (get(findings, short, "throughput"), get(findings, short, "p95"));
     let fronts = OURS.map(|own| distance(point(own), others.clone().map(point)));
-    // An unknown distance makes the smallest one unknown.
-    let least = fronts.iter().fold(f64::INFINITY, |least, front| {
-        if front.is_nan() || least.is_nan() { f64::NAN } else { least.min(*front) }
-    });
     for (own, front) in OURS.iter().zip(fronts) {
         findings.measure(format!("{place}.{own}.distance"), front);
     }
-    findings.measure(format!("{place}.distance"), least);
+    findings.measure(format!("{place}.distance"), least(fronts));
     findings.measure(format!("{place}.better"), better);
     findings.measure(format!("{place}.gain.largest"), largest);
 }

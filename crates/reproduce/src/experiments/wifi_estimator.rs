@@ -198,9 +198,11 @@ fn estimates(channel: &str, results: &Results, findings: &mut Findings) {
             findings.measure(format!("{key}.error"), error);
             // A missing figure must not count as a small one.
             let error = if error.is_nan() { f64::INFINITY } else { error };
-            if cap >= 1.1 * truth {
+            let is_free = cap >= 1.1 * truth;
+            if is_free || truth.is_nan() {
                 worst = worst.max(error);
-            } else {
+            }
+            if !is_free {
                 worst_capped = worst_capped.max(error);
             }
             values.push(vec![estimate, truth, cap]);

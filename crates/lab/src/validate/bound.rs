@@ -83,12 +83,18 @@ pub(crate) fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len().max(1) as f64
 }
 
+/// Fewest runs that have an interval.
+const FEWEST_RUNS: usize = 3;
+
 /// Returns the interval in which the figure of one further run lies with probability 95 %, if the
 /// runs' figures have a normal distribution: the mean, plus and minus Student's t times the
 /// standard deviation times √(1 + 1/n). Unlike the range of the runs it does not grow with their
-/// number. `None` for a single run.
+/// number. `None` for fewer than three runs: that of two is 31 standard deviations wide, and excuses nearly all figures.
 pub(crate) fn prediction(figures: &[f64]) -> Option<[f64; 2]> {
     let runs = figures.len();
+    if runs < FEWEST_RUNS {
+        return None;
+    }
     let student = paceline_sim::metrics::student_t_975(runs)?;
     let mean = mean(figures);
     let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
@@ -107,7 +113,8 @@ mod tests {
         let [low, high] = prediction(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("five runs");
         assert!((low + 1.808).abs() < 0.001 && (high - 7.808).abs() < 0.001, "{low} {high}");
         assert_eq!(prediction(&[1.0]), None);
-        assert_eq!(prediction(&[2.0, 2.0]), Some([2.0, 2.0]));
+        assert_eq!(prediction(&[10.2, 12.55]), None);
+        assert_eq!(prediction(&[2.0; 3]), Some([2.0, 2.0]));
     }
 
     #[test]

@@ -286,9 +286,10 @@ mod tests {
         let one = |runs| verdicts(&[case(ours(), runs)]).1;
         assert_eq!(one(&[10.4]), [Agrees]);
         assert_eq!(one(&[11.0]), [Differs]);
-        assert_eq!(one(&[10.0, 12.0]), [Spread]);
-        assert_eq!(one(&[10.9, 11.1]), [Spread]);
-        assert_eq!(one(&[10.99, 11.01]), [Differs]);
+        assert_eq!(one(&[10.0, 12.0]), [Differs]);
+        assert_eq!(one(&[10.0, 11.0, 12.0]), [Spread]);
+        assert_eq!(one(&[10.5, 11.0, 11.5]), [Spread]);
+        assert_eq!(one(&[10.9, 11.0, 11.1]), [Differs]);
         assert_eq!(one(&[]), [Unmeasured]);
         assert_eq!(one(&[f64::NAN]), [Differs]);
         let variant = |runs| case(OwnScheme::variant("cubic[c=1]", "a larger c"), runs);

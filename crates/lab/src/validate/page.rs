@@ -18,12 +18,13 @@ marked by an indent and are not counted.
 - Behind a scheme stand settings by the names of scenario files: `newreno, recovery=newreno` is NewReno without
   selective acknowledgements.
 - `one run of ours` is where the figure of one further run lies with probability 95 %: the mean, plus
-  and minus Student's t times the standard deviation times the root of 1 + 1/n.
+  and minus Student's t times the standard deviation times the root of 1 + 1/n. With fewer than three runs it is left out: with two,
+  it is 31 standard deviations wide.
 - A bound in packets is one in transmission times of a packet. A bound that was changed after its first
   run has the stated one behind it.
-- `differs, within the spread`: beyond the bound, but the peer's figure, which is one run, lies where
-  one of ours may. `differs, explained`: a variant that copies the peer agrees, or has the figure
-  within its spread; below the tables stands which, and what it copies.
+- `differs, within the spread`: beyond the bound, but the peer's figure lies where one run of ours may. The figure is
+  one run, and of Linux the mean of two runs (6.12) or four (6.18). `differs, explained`: a variant that copies the
+  peer agrees, or has the figure within its spread; below the tables stands which, and what it copies.
 - Not shown are figures that the peers' files mark as doubtful: ns-3's LEDBAT, whose window does not
   move, and its four Cubic flows over CoDel, which stay in recovery; ns-2's single Cubic flow, which
   sends 33,791 packets again. Of the rows shown, numbers of drops and largest delays are not checked:
@@ -293,7 +294,8 @@ const SUMMARY_TABLE: &str = "\
 ";
 
 const SUMMARY_END: &str = "
-- *Within the spread*: beyond the bound, but the peer's figure, which is one run, lies where one of our runs may lie.
+- *Within the spread*: beyond the bound, but the peer's figure lies where one of at least three runs of ours may lie. The peer's figure
+  is one run, and of Linux the mean of two or four.
 - *Explained*: beyond the bound, but a run here that copies what the peer does differently is within it.
 - *Differ*: beyond the bound, and no run here shows why. The page lists these, and what is known of them.
 - *Runs*: independent runs of the peer. The windows of one run count once, and so do runs with equal figures. *All inside*:

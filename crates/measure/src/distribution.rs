@@ -12,7 +12,9 @@ const CONFIDENCE: f64 = 0.95;
 /// Quantiles are the median-unbiased estimates of Hyndman and Fan ("Sample Quantiles in Statistical
 /// Packages", 1996, definition 8). With fewer than 14 runs `p5` and `p95` are the smallest and the
 /// largest value.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+///
+/// The default is that of a figure that no run has: NaN, in JSON `null`.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Distribution {
     /// The median over the runs.
     pub median: f64,
@@ -25,6 +27,12 @@ pub struct Distribution {
     /// distribution). `None` with fewer than six runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_interval: Option<[f64; 2]>,
+}
+
+impl Default for Distribution {
+    fn default() -> Distribution {
+        Distribution { median: f64::NAN, p5: f64::NAN, p95: f64::NAN, median_interval: None }
+    }
 }
 
 impl Distribution {

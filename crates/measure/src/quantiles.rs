@@ -1,6 +1,6 @@
 //! Summary statistics of a set of samples.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A 95th percentile.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
@@ -9,19 +9,45 @@ pub struct P95 {
     pub p95: f64,
 }
 
-/// Mean and quantiles of a set of samples, in milliseconds. Zero if there are none.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Reads a number; `null` is NaN.
+fn or_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Option::<f64>::deserialize(from).map(|value| value.unwrap_or(f64::NAN))
+}
+
+/// Mean and quantiles of a set of samples, in milliseconds. NaN, in JSON `null`, if there are none: this is the default.
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The mean.
+    #[serde(deserialize_with = "or_nan")]
     pub mean: f64,
     /// The median.
+    #[serde(deserialize_with = "or_nan")]
     pub p50: f64,
     /// The 95th percentile.
+    #[serde(deserialize_with = "or_nan")]
     pub p95: f64,
     /// The 99th percentile.
+    #[serde(deserialize_with = "or_nan")]
     pub p99: f64,
     /// The largest.
+    #[serde(deserialize_with = "or_nan")]
     pub max: f64,
+}
+
+/// Equal if each figure is equal, or was measured in neither.
+impl PartialEq for Quantiles {
+    fn eq(&self, other: &Quantiles) -> bool {
+        let all = |of: &Quantiles| [of.mean, of.p50, of.p95, of.p99, of.max];
+        let is_equal = |(one, other): (f64, f64)| one == other || (one.is_nan() && other.is_nan());
+        all(self).into_iter().zip(all(other)).all(is_equal)
+    }
+}
+
+impl Default for Quantiles {
+    fn default() -> Quantiles {
+        let none = f64::NAN;
+        Quantiles { mean: none, p50: none, p95: none, p99: none, max: none }
+    }
 }
 
 impl Quantiles {

@@ -141,7 +141,7 @@ impl Samples {
         (!self.is_empty()).then(|| self.quantiles())
     }
 
-    /// Returns the mean, and the quantiles by nearest rank: the smallest sample that at least that
+    /// Returns the mean, and the quantiles by nearest rank, NaN without samples: the smallest sample that at least that
     /// share of all samples does not exceed.
     pub fn quantiles(&self) -> Quantiles {
         if self.is_empty() {
@@ -185,7 +185,9 @@ mod tests {
         (1..=100).for_each(|i| samples.push(Span::from_millis(i)));
         let q = samples.quantiles();
         assert_eq!((q.mean, q.p50, q.p95, q.p99, q.max), (50.5, 50.0, 95.0, 99.0, 100.0));
-        assert_eq!(Samples::default().quantiles(), Quantiles::default());
+        let none = Samples::default().quantiles();
+        assert!([none.mean, none.p50, none.p95, none.p99, none.max].iter().all(|at| at.is_nan()));
+        assert_eq!(none, Quantiles::default());
     }
 
     /// Draws a span of any order of magnitude, from microseconds to minutes.

@@ -24,8 +24,8 @@ pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", 100.0 * share) } else { "-".into() }
 }
 
-/// Formats an index between 0 and 1, such as Jain's, with so many decimals.
-pub fn index(value: f64, decimals: usize) -> String {
+/// Formats a number with so many decimals; `-` if it was not measured.
+pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { "-".into() }
 }
 

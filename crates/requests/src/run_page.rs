@@ -5,7 +5,7 @@ use paceline_sim::Outcome;
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 
-use crate::numbers::{figure, index, range_as};
+use crate::numbers::{figure, fixed, range_as};
 use crate::scenario_runs::ScenarioRuns;
 
 /// Returns the text for the page of these runs, of which there is at least one.
@@ -39,7 +39,7 @@ fn of_one(scenario: &Scenario, outcome: &Outcome) -> String {
     }
     text += ".";
     if outcome.flows.len() > 1 {
-        text += &format!(" Jain's index of the flows' goodputs is {}.", index(outcome.jain(), 3));
+        text += &format!(" Jain's index of the flows' goodputs is {}.", fixed(outcome.jain(), 3));
     }
     if let Some(arrivals) = &outcome.arrivals {
         text += &format!(" Of {} short flows {} finished", arrivals.arrived, arrivals.finished);

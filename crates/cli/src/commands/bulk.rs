@@ -3,7 +3,7 @@
 
 use clap::Args;
 use paceline_cc::Span;
-use paceline_requests::numbers::index;
+use paceline_requests::numbers::fixed;
 use paceline_transfer::udp::{ClientOptions, FlowRow, Interval, MOST_FLOWS, Measured, measure};
 
 use crate::args;
@@ -35,7 +35,7 @@ fn cells(row: &FlowRow, name: &str) -> Vec<String> {
     cells.push(format!("{share:.2} %"));
     cells.extend([row.throughput_mbps, row.goodput_mbps].map(|rate| format!("{rate:.2}")));
     let delays = [row.rtt_ms.p50, row.rtt_ms.p95, row.queue_delay_ms.p50, row.queue_delay_ms.p95];
-    cells.extend(delays.map(|delay| format!("{delay:.1}")));
+    cells.extend(delays.map(|delay| fixed(delay, 1)));
     cells
 }
 
@@ -64,7 +64,7 @@ pub(super) fn table(measured: &Measured, scheme: &str, reverse: bool) -> String 
     }
     let jain = match rows.len() {
         1 => String::new(),
-        _ => format!("Jain's index of the goodputs: {}\n", index(measured.jain(), 3)),
+        _ => format!("Jain's index of the goodputs: {}\n", fixed(measured.jain(), 3)),
     };
     let address = measured.sum.address;
     let way = if reverse { format!("from {address}") } else { format!("to {address}") };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use paceline_cc::Span;
 use paceline_os::Interrupts;
+use paceline_requests::numbers::fixed;
 use paceline_transfer::udp::{
     ConnectionResult, DiskLimits, Event, LogTarget, Progress, ReceiveOptions, SentSummary,
     ServerOptions, Summary, Target, addresses, any_address, receive, serve,
@@ -460,11 +461,15 @@ fn measured_words(received: &ConnectionResult) -> Option<String> {
     let mut text = format!("{scheme}: {rate}; {} packets arrived", summary.packets);
     if let Some(sent) = sent {
         text += &format!(
-            " of {}, {} lost, {} sent again; round trip {:.1} ms, 95% {:.1} ms",
-            sent.sent, sent.lost, sent.retransmits, sent.rtt_ms.p50, sent.rtt_ms.p95
+            " of {}, {} lost, {} sent again; round trip {} ms, 95% {} ms",
+            sent.sent,
+            sent.lost,
+            sent.retransmits,
+            fixed(sent.rtt_ms.p50, 1),
+            fixed(sent.rtt_ms.p95, 1)
         );
     }
-    Some(text + &format!("; queues 95% {:.1} ms", summary.queue_delay_ms.p95))
+    Some(text + &format!("; queues 95% {} ms", fixed(summary.queue_delay_ms.p95, 1)))
 }
 
 fn words(event: &Event) -> String {

@@ -10,7 +10,7 @@ use clap::Args;
 use paceline_cc::Span;
 use paceline_report::{scenario_figures, with_description};
 use paceline_requests::columns::{TableRow, TextTable, cells, headings};
-use paceline_requests::numbers::{figure, index, percent};
+use paceline_requests::numbers::{figure, fixed, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
 use paceline_sim::runs::Run as SimulatedRun;
 use paceline_sim::scenario::{self, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice};
@@ -456,7 +456,7 @@ fn tables(outcome: &Outcome) -> String {
     text += &media(outcome);
     text += &flows(TextTable::Flows, &outcome.flows, |flow| [&flow.name, &flow.scheme]);
     if outcome.flows.len() > 1 {
-        text += &format!("\nJain's index {}\n", index(outcome.jain(), 3));
+        text += &format!("\nJain's index {}\n", fixed(outcome.jain(), 3));
     }
     if let Some(arrivals) = &outcome.arrivals {
         let times = arrivals.completion_ms.map_or_else(String::new, |times| {

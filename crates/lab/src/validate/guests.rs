@@ -185,6 +185,8 @@ pub(super) fn cases() -> Vec<Case<'static>> {
 
 #[cfg(test)]
 mod tests {
+    use paceline_sim::metrics::Quantiles;
+
     use super::*;
 
     #[test]
@@ -208,11 +210,16 @@ mod tests {
 
     #[test]
     fn written_figures_are_read_again() {
-        let row = |throughput_mbps| CompareRow { throughput_mbps, ..CompareRow::default() };
+        let queue_delay_ms = Quantiles { mean: 5.0, p95: 6.0, ..Quantiles::default() };
+        let row = |throughput_mbps| CompareRow {
+            throughput_mbps,
+            queue_delay_ms,
+            ..CompareRow::default()
+        };
         let rows = vec![vec![row(1.0), row(2.0)]; 2];
         let text = guest_figures("Linux 6.12", &rows);
         let first = guest_runs().remove(0);
         let line = text.lines().find_map(|line| line.strip_prefix(&first.key()));
-        assert_eq!(line, Some("1.500\t0.00\t0.00"));
+        assert_eq!(line, Some("1.500\t5.00\t6.00"));
     }
 }

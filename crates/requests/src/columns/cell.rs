@@ -4,7 +4,7 @@ use paceline_report::TableFigure;
 use paceline_sim::metrics::Distribution;
 
 use super::{COLUMNS, Column};
-use crate::numbers::{figure, index, percent, range_as};
+use crate::numbers::{figure, fixed, percent, range_as};
 
 /// The part of a figure that a cell shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Format {
             Format::Figures => figure(value),
             Format::Percent => percent(value),
             Format::Count => format!("{value:.0}"),
-            Format::Index => index(value, 3),
+            Format::Index => fixed(value, 3),
         }
     }
 
@@ -63,7 +63,7 @@ impl Format {
         range_as(of, "-", |value| match self {
             Format::Figures | Format::Count => figure(value),
             Format::Percent => percent(value),
-            Format::Index => index(value, 2),
+            Format::Index => fixed(value, 2),
         })
     }
 

@@ -160,7 +160,7 @@ impl<F: Figure> Figure for OfMedia<F> {
     }
 }
 
-/// Returns the distribution of a figure over runs; zeros if it is finite in none of them.
+/// Returns the distribution of a figure over runs; NaN if it is finite in none of them.
 pub(crate) fn over<T>(runs: &[T], figure: impl Fn(&T) -> f64) -> Distribution {
     Distribution::of(runs.iter().map(figure)).unwrap_or_default()
 }

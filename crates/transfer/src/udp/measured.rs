@@ -29,12 +29,13 @@ impl Measured {
 
 /// Returns the largest of several flows' delays; means are weighted by each flow's packets.
 fn largest(all: &[(Quantiles, u64)]) -> Quantiles {
-    let packets = all.iter().map(|(_, packets)| *packets).sum::<u64>().max(1) as f64;
+    let measured = || all.iter().filter(|(delays, _)| delays.mean.is_finite());
+    let packets = measured().map(|(_, packets)| *packets).sum::<u64>() as f64;
     let most = |part: fn(&Quantiles) -> f64| {
-        all.iter().map(|(delays, _)| part(delays)).fold(0.0, f64::max)
+        measured().map(|(delays, _)| part(delays)).fold(f64::NAN, f64::max)
     };
     Quantiles {
-        mean: all.iter().map(|(delays, count)| delays.mean * *count as f64).sum::<f64>() / packets,
+        mean: measured().map(|(delays, count)| delays.mean * *count as f64).sum::<f64>() / packets,
         p50: most(|delays| delays.p50),
         p95: most(|delays| delays.p95),
         p99: most(|delays| delays.p99),

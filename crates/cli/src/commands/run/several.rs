@@ -2,7 +2,7 @@
 
 use paceline_requests::ScenarioRuns;
 use paceline_requests::columns::TextTable;
-use paceline_requests::numbers::{figure, index, range_as};
+use paceline_requests::numbers::{figure, fixed, range_as};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::Scenario;
 use paceline_sim::{BuildError, FlowOutcome, LinkOutcome, Outcome};
@@ -73,5 +73,5 @@ pub(super) fn tables(all: &ScenarioRuns<'_>) -> String {
 }
 
 fn jain(all: &ScenarioRuns<'_>) -> String {
-    range_as(&all.jain, "-", |value| index(value, 3))
+    range_as(&all.jain, "-", |value| fixed(value, 3))
 }

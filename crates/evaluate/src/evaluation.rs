@@ -8,7 +8,7 @@ use paceline_sim::metrics::Distribution;
 use paceline_sim::runs::{Run, Runs, Spread};
 use paceline_tasks::{Progress, Record, Results, Store, Task, Work};
 
-use crate::answer::{answer, judge};
+use crate::answer::{Measurements, answer, judge};
 use crate::case::{Case, check, cost};
 use crate::criterion::{Criterion, Kind, Measured};
 use crate::document::{DOCUMENTS, Document};
@@ -283,9 +283,11 @@ impl Found<'_> {
         if let Some(problem) = self.refused.get(&key) {
             return problem.clone();
         }
-        let first = name(case, scheme, 1);
-        match self.failures.iter().find(|(name, _)| *name == first) {
-            Some((_, problem)) => problem.clone(),
+        let names: Vec<String> =
+            (1..=self.request.runs_of(case)).map(|run| name(case, scheme, run)).collect();
+        match self.failures.iter().find(|(name, _)| names.contains(name)) {
+            Some((name, problem)) if *name == names[0] => problem.clone(),
+            Some((name, problem)) => format!("{name}: {problem}"),
             None => "the runs have no such figure: nothing arrived, or nothing completed".into(),
         }
     }
@@ -326,8 +328,9 @@ impl Found<'_> {
             row.answer = "--quick leaves this case out, since it takes long.".into();
             return row;
         };
-        let (runs, of) = self.figures(measured, case, scheme);
-        row.runs = runs;
+        let (measured_in, of) = self.figures(measured, case, scheme);
+        let runs = Measurements { measured_in, of: self.request.runs_of(case) as usize };
+        row.runs = measured_in;
         let beside = measured.beside.then(|| self.figures(measured, case, BESIDE).1).flatten();
         row.beside =
             beside.map(|of| Beside { scheme: BESIDE, median: of.median, p5: of.p5, p95: of.p95 });
@@ -338,8 +341,12 @@ impl Found<'_> {
         };
         (row.median, row.p5, row.p95) = (Some(of.median), Some(of.p5), Some(of.p95));
         let cubic = beside.map(|of| of.median);
-        row.verdict = measured.bounds.as_ref().and_then(|bounds| judge(bounds, &of, cubic));
+        row.verdict = measured.bounds.as_ref().and_then(|bounds| judge(bounds, &of, runs, cubic));
         row.answer = answer(measured, &of, runs, cubic, row.verdict);
+        if runs.are_incomplete() {
+            let why = self.reason(case, scheme);
+            row.answer += &format!(" In the other runs: {}.", why.trim_end_matches('.'));
+        }
         row
     }
 }

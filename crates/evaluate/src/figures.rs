@@ -105,6 +105,13 @@ impl Look<'_> {
             / bins.len() as f64
     }
 
+    /// Returns the mean of those bins of a series over a time, in seconds, that have a value; NaN if none has.
+    pub fn mean_of_measured(&self, series: &str, from: f64, to: f64) -> f64 {
+        let mut bins = self.bins(series, from, to);
+        bins.retain(|value| value.is_finite());
+        bins.iter().sum::<f64>() / bins.len() as f64
+    }
+
     /// Returns the largest value of a series over a time, in seconds; missing bins do not count.
     pub fn largest(&self, series: &str, from: f64, to: f64) -> f64 {
         self.bins(series, from, to).into_iter().fold(f64::NAN, f64::max)
@@ -126,13 +133,15 @@ impl Look<'_> {
     }
 
     /// Returns the seconds from `from` until a series is at or below `level` over half a second; the time up
-    /// to `to` if it never is. Missing bins are below each level.
+    /// to `to` if it never is. Missing bins are below each level. NaN if all bins are missing.
     pub fn fallen(&self, series: &str, level: f64, from: f64, to: f64) -> f64 {
         let bins = self.bins(series, from, to);
+        if bins.iter().all(|value| value.is_nan()) {
+            return f64::NAN;
+        }
         let is_low = |window: &[f64]| window.iter().all(|value| value.is_nan() || *value <= level);
         match bins.windows(STEADY_BINS).position(is_low) {
             Some(at) => at as f64 * self.bin(),
-            None if bins.is_empty() => f64::NAN,
             None => to - from,
         }
     }

@@ -80,3 +80,34 @@ fn who_stops_is_not_good_by_what_arrived_before() {
         assert_ne!(row.verdict, Some(Verdict::Good), "{}: {}: {}", row.id, row.scheme, row.answer);
     }
 }
+
+/// Criteria about other flows, and those that ask to send little.
+const GOOD_FOR_NOTHING: [&str; 19] = [
+    "collapse.loss",
+    "collapse.feedback",
+    "cubic.harm",
+    "cubic.delay",
+    "cubic.loss",
+    "cubic-deep.harm",
+    "reno.harm",
+    "bbr.harm",
+    "bbr3.harm",
+    "call.rate",
+    "call.delay",
+    "call.loss",
+    "short-cubic.time",
+    "cubic-short.rate",
+    "fq_codel.harm",
+    "l4s.cubic",
+    "l4s.prague",
+    "onset.share",
+    "8867.5.6.tcp",
+];
+
+#[test]
+fn who_sends_nothing_is_good_to_others_only() {
+    let rows = rows("rfc9743,rfc8867,rfc8869,bbr-draft", 1);
+    let is_good = |row: &&Row| row.scheme == "nothing" && row.verdict == Some(Verdict::Good);
+    let good: Vec<&str> = rows.iter().filter(is_good).map(|row| row.id).collect();
+    assert_eq!(good, GOOD_FOR_NOTHING);
+}

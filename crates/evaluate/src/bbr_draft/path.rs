@@ -204,7 +204,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "time until the queue is below 100 ms",
             "s",
             "After a fall from 100 to 10 Mbit/s, the queue is below 100 ms after {}",
-            |look| after_fall(look, || Series::queue(look).until(|delay| delay.is_nan() || delay <= 100.0, 0.5, 10.5, 50.0) + 0.5),
+            |look| after_fall(look, || Series::queue(look).until_drained(100.0, 0.5, 10.5, 50.0) + 0.5),
         )
         .without_cubic()
         .ending(40.0, "After a fall from 100 to 10 Mbit/s, the queue is not below 100 ms within {}")

@@ -260,7 +260,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "s",
             "After the link has become 10 % slower, the queue is below 20 ms within {}",
             |look| {
-                Series::queue(look).until(|delay| delay.is_nan() || delay <= 20.0, 0.3, 9.0, 30.0) + 1.0
+                Series::queue(look).until_drained(20.0, 0.3, 9.0, 30.0) + 1.0
             },
         )
         .without_cubic()

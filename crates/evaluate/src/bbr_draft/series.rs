@@ -71,8 +71,11 @@ impl Series {
         Series { values: (0..filled.len()).map(mean).collect(), bin: self.bin }
     }
 
-    /// Returns the bins between two times in seconds.
+    /// Returns the bins between two times in seconds; none if a time is NaN.
     pub(super) fn between(&self, from: f64, to: f64) -> &[f64] {
+        if from.is_nan() || to.is_nan() {
+            return &[];
+        }
         let at = |seconds: f64| ((seconds / self.bin).round() as usize).min(self.values.len());
         self.values.get(at(from)..at(to)).unwrap_or_default()
     }
@@ -124,6 +127,15 @@ impl Series {
             Some(at) => at as f64 * self.bin,
             None => to - from,
         }
+    }
+
+    /// Returns the seconds from `from` until the series, a queueing delay, is at most `level` ms in all bins of `hold`
+    /// seconds, or has no packets; the time up to `to` if that never happens. NaN if no packets pass in this time.
+    pub(super) fn until_drained(&self, level: f64, hold: f64, from: f64, to: f64) -> f64 {
+        if self.between(from, to).iter().all(|delay| delay.is_nan()) {
+            return f64::NAN;
+        }
+        self.until(|delay| delay.is_nan() || delay <= level, hold, from, to)
     }
 
     /// Returns the longest time in seconds for which `test` is true of successive bins; NaN if it is true of none.

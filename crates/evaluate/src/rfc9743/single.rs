@@ -221,7 +221,10 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "largest queueing delay of the first 5 s",
             "ms",
             "In its first 5 s, a new flow makes packets wait for up to {} of the 150 ms that the buffer allows",
-            |look| look.largest("link.link.delay", 0.0, 5.0),
+            |look| match look.number("flow.subject.goodput") > 0.0 {
+                true => look.largest("link.link.delay", 0.0, 5.0),
+                false => f64::NAN,
+            },
         )
         .judged(Bounds::beside(1.0, 1.5, "ours")),
         "",

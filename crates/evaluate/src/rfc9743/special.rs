@@ -215,9 +215,14 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "queueing delay in the last 20 s",
             "ms",
             "From 10 s after the round trip has shrunk from 150 to 50 ms, packets wait for {} on average",
-            |look| look.mean("link.link.delay", 40.0, 60.0),
+            |look| look.mean_of_measured("link.link.delay", 40.0, 60.0),
         )
-        .judged(Bounds::beside(1.0, 1.5, VARIES)),
+        .judged(Bounds::beside(
+            1.0,
+            1.5,
+            "ours; the section asks for robust operation when the least delay changes; changed after first runs: times without \
+             packets had no delay, so that a flow that sends nothing was good",
+        )),
         "",
     ),
     Criterion::not_answerable(

@@ -65,6 +65,11 @@ pub fn documents(text: &str) -> Result<Vec<&'static Document>, String> {
     };
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
     let found = names.map(find).collect::<Result<Vec<_>, String>>()?;
+    if let Some(twice) =
+        (1..found.len()).find(|&at| found[..at].iter().any(|one| one.id == found[at].id))
+    {
+        return Err(format!("{} stands in the list twice", found[twice].id));
+    }
     if found.is_empty() { Err("expected at least one document".into()) } else { Ok(found) }
 }
 
@@ -81,6 +86,10 @@ mod tests {
         assert_eq!(ids("RFC8867, rfc9743"), Ok(vec!["rfc8867", "rfc9743"]));
         assert!(ids("rfc1").is_err_and(|error| error.contains("rfc9743, rfc8867")));
         assert!(ids(" , ").is_err());
+        assert!(
+            ids("rfc9743,RFC9743")
+                .is_err_and(|error| error.contains("rfc9743 stands in the list twice"))
+        );
     }
 
     #[test]

@@ -168,8 +168,8 @@ impl Evaluate {
         for text in &self.schemes {
             let parts = split_list(text).map_err(|error| Error::Usage(error.to_string()))?;
             for scheme in parts.into_iter().flat_map(|part| registries::names().expand(part)) {
-                if !schemes.contains(&scheme) {
-                    schemes.push(scheme);
+                if schemes.contains(&scheme) {
+                    return Err(Error::Usage(format!("{scheme} stands in the list twice")));
                 }
             }
         }

@@ -222,6 +222,8 @@ const NAMES: &[Line] = &[
 const LATE: &[Line] = &[
     (&["compare", "--schemes", "cubic,,abc"], &["cubic,,abc", "no name beside"]),
     (&["compare", "--schemes", "cubic,"], &["leave the comma out"]),
+    (&["evaluate", "cubic", "cubic"], &["cubic stands in the list twice"]),
+    (&["evaluate", "cubic", "--cases", "rfc9743,rfc9743"], &["rfc9743 stands in the list twice"]),
     (&["contest", "--entries", "cubic,,abc"], &["cubic,,abc", "no name beside"]),
     (&["evaluate", "cubic,,abc"], &["cubic,,abc", "no name beside"]),
     (&["gap", "--schemes", ",cubic"], &[",cubic", "no name beside"]),

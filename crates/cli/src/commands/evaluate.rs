@@ -7,8 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use paceline_cc::spec::split_list;
 use paceline_evaluate::{
-    Document, EvaluateError, EvaluateFields, Evaluation, ListedCriterion, Request, Row, documents,
-    evaluate, markdown, page, paper,
+    Document, EvaluateError, EvaluateFields, Evaluation, ListedCriterion, Request, Row, Verdict,
+    documents, evaluate, markdown, page, paper,
 };
 use paceline_export::{Fonts, to_pdf_pages};
 use paceline_requests::numbers::figure;
@@ -75,7 +75,7 @@ pub(crate) struct Evaluate {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Outputs")]
     json: bool,
-    /// Fail if a run has failed
+    /// Fail if a run has failed, or a criterion's figure could not be measured
     #[arg(long, help_heading = "Outputs")]
     strict: bool,
     /// Do not show progress or the names of written files
@@ -158,7 +158,15 @@ impl Evaluate {
         let tables =
             results::write_both(wanted, csv, &done.rows, (&document, Some(done.seed)), self.quiet);
         let failed = |(run, problem): &(String, String)| format!("{run}: {problem}");
-        let failed: Vec<String> = done.failures.iter().map(failed).collect();
+        let mut failed: Vec<String> = done.failures.iter().map(failed).collect();
+        if self.strict {
+            failed.extend(
+                done.rows
+                    .iter()
+                    .filter(|row| lacks_figure(row))
+                    .map(|row| format!("{} of {}: {}", row.id, row.scheme, row.answer)),
+            );
+        }
         let warned = output::warn(&failed, self.strict);
         output::all_of(&unwritten).and(tables).and(printed).and(warned)
     }
@@ -171,6 +179,7 @@ impl Evaluate {
                 if schemes.contains(&scheme) {
                     return Err(Error::Usage(format!("{scheme} stands in the list twice")));
                 }
+                schemes.push(scheme);
             }
         }
         Ok(Request {
@@ -296,6 +305,11 @@ fn table(done: &Evaluation) -> String {
     }
     let few = if done.quick { " (--quick)" } else { "" };
     text + &format!("Medians over runs{few}; {} were simulated.\n", counted(done.runs, "run"))
+}
+
+/// Returns true if no run has the figure of a criterion, although its case was made.
+fn lacks_figure(row: &Row) -> bool {
+    row.figure.is_some() && row.median.is_none() && row.verdict != Some(Verdict::NotMeasured)
 }
 
 /// Returns a figure and its verdict.

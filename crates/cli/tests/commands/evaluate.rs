@@ -145,3 +145,25 @@ fn the_list_has_every_rule() {
     let seen = paceline(&["evaluate", "--list"]);
     assert!(seen.code == 0 && seen.out.contains("bufferbloat.delay"), "{}", seen.err);
 }
+
+#[test]
+fn a_figure_that_no_run_has_is_a_failure_with_strict() {
+    // Cubic does not report the variable `bw`.
+    let arguments = [
+        "evaluate",
+        "cubic",
+        "--cases",
+        "bbr-draft",
+        "--only",
+        "bbr-draft.1.estimate",
+        "--runs",
+        "1",
+    ];
+    assert_eq!(paceline(&arguments).code, 0);
+    let seen = paceline(&[&arguments[..], &["--strict"]].concat());
+    assert!(
+        seen.code == 1 && seen.err.contains("bbr-draft.1.estimate of cubic: No figure"),
+        "{}",
+        seen.err
+    );
+}

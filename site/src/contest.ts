@@ -19,7 +19,7 @@ interface Attempt {
   round: string;
   trace: string;
   throughput_mbps: number;
-  delay_ms: number;
+  delay_ms: number | null;
   power: number | null;
   place: number | null;
   on_front: boolean;
@@ -39,7 +39,7 @@ function isBoard(value: unknown): value is Board {
   const isNumber = (value: unknown) => value === null || typeof value === "number";
   const isAttempt = ({ entry, round, trace, throughput_mbps, delay_ms, power, place }: Attempt) =>
     [entry, round, trace].every((text) => typeof text === "string") && typeof throughput_mbps === "number"
-    && typeof delay_ms === "number" && isNumber(power) && isNumber(place);
+    && isNumber(delay_ms) && isNumber(power) && isNumber(place);
   const isList = Array.isArray(attempts) && attempts.every((attempt) => attempt !== null && typeof attempt === "object" && isAttempt(attempt));
   return isList && (controllers === undefined || (Array.isArray(controllers) && controllers.every((one) => one !== null && typeof one === "object")));
 }
@@ -177,7 +177,7 @@ export class Contest {
       const row = (attempt: Attempt) => element("tr", { class: written.has(attempt.entry) ? "own" : "" },
         element("td", { class: "n" }, attempt.place === null ? "" : String(attempt.place)),
         element("th", { scope: "row" }, attempt.entry),
-        ...[attempt.throughput_mbps, attempt.delay_ms, attempt.power ?? Number.NaN].map((value) => element("td", { class: "n" }, formatShort(value))),
+        ...[attempt.throughput_mbps, attempt.delay_ms ?? Number.NaN, attempt.power ?? Number.NaN].map((value) => element("td", { class: "n" }, formatShort(value))),
         element("td", {}, attempt.on_front ? "★" : ""));
       return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Leaderboard, ${round} trace` },
         element("table", {}, element("caption", {}, `${round === "secret" ? "Secret" : "Training"} trace: ${own[0]!.trace}`),

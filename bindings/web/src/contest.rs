@@ -3,7 +3,7 @@
 
 use paceline_cc::{ParamValue as _, SchemeSpec, Span, spec::split_list};
 use paceline_lab::contest::expand;
-use paceline_lab::standings::{Attempt, Attempts, rank};
+use paceline_lab::standings::{Attempt, Attempts, RunFigures, rank};
 use paceline_path::BufferSize;
 use paceline_report::Document;
 use paceline_requests::compare::Comparison;
@@ -100,10 +100,13 @@ impl ContestJob {
                 .map_err(|error| format!("{entry}: {error}"))?;
             if let Some(outcome) = outcome {
                 let link = outcome.links.first().ok_or("the scenario has no link")?;
-                let figures = (link.throughput_mbps, outcome.pooled.one_way_delay_ms.p95);
+                let figures = RunFigures {
+                    throughput_mbps: link.throughput_mbps,
+                    delay_ms: outcome.pooled.one_way_delay_ms.p95,
+                    capacity_mbps: link.capacity_mbps,
+                };
                 let place = (ROUNDS[done / count], &*round.trace);
-                let capacity = link.capacity_mbps;
-                let attempt = Attempt::of_runs(&entry.to_string(), place, &[figures], capacity);
+                let attempt = Attempt::of_runs((&entry.to_string(), "scheme"), place, &[figures]);
                 self.attempts[done / count].push(attempt);
             }
         }
@@ -118,7 +121,7 @@ impl ContestJob {
             rank(&mut ranked);
             all.append(&mut ranked);
             let best = comparison.omniscient(1).map_err(|error| error.to_string())?;
-            all.push(Attempt::of_bound((round, &comparison.trace), &best));
+            all.push(Attempt::of_bound((round, &comparison.trace), &[best]));
         }
         Ok(json!({ "json": Document::new(Attempts { attempts: &all }) }))
     }

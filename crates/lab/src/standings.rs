@@ -21,20 +21,30 @@ pub struct Attempt {
     pub trace: String,
     /// Throughput of the link in Mbit/s.
     pub throughput_mbps: f64,
-    /// 95th percentile of the one-way delay in milliseconds.
+    /// 95th percentile of the one-way delay in milliseconds; NaN, in JSON `null`, if nothing arrived.
     pub delay_ms: f64,
     /// Throughput over delay, in Mbit/s per second; `None` if nothing arrived.
     pub power: Option<f64>,
-    /// Place by power within the round; `None` for the omniscient protocol.
+    /// Place by power within the round; `None` for the omniscient protocol, and if nothing arrived.
     pub place: Option<usize>,
-    /// True if no other entry of the round has at least as much throughput with as little delay.
+    /// True if no other entry of the round has more throughput with as little delay, or less delay with as much
+    /// throughput.
     pub on_front: bool,
-    /// Figures of a scheme over several runs. The fields above then have their medians.
+    /// Figures over several runs. The fields above then have their medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_runs: Option<OverRuns>,
     /// Capacity of the link in Mbit/s.
     #[serde(skip)]
     pub capacity_mbps: f64,
+    /// Throughput as a share of the capacity, the median over the runs.
+    #[serde(skip)]
+    pub utilization: f64,
+    /// Number of runs, and of those in which nothing arrived.
+    #[serde(skip)]
+    pub runs: usize,
+    /// See `runs`.
+    #[serde(skip)]
+    pub silent_runs: usize,
 }
 
 /// One entry's figures on one trace over several runs.
@@ -45,7 +55,7 @@ pub struct OverRuns {
     pub throughput_mbps: Distribution,
     /// 95th percentile of the one-way delay in milliseconds.
     pub delay_ms: Distribution,
-    /// `None` if nothing arrived in any run.
+    /// 0 in runs in which nothing arrived; `None` if nothing arrived in any run.
     pub power: Option<Distribution>,
 }
 
@@ -57,94 +67,165 @@ pub struct Attempts<'a> {
     pub attempts: &'a [Attempt],
 }
 
-/// The figures of one run: throughput in Mbit/s, and the 95th percentile of the one-way delay in ms.
-pub type RunFigures = (f64, f64);
+/// The figures of one run.
+#[derive(Copy, Clone, Debug)]
+#[allow(clippy::exhaustive_structs, reason = "what a run shows")]
+pub struct RunFigures {
+    /// Throughput of the link in Mbit/s.
+    pub throughput_mbps: f64,
+    /// 95th percentile of the one-way delay in milliseconds; NaN if nothing arrived.
+    pub delay_ms: f64,
+    /// Capacity of the link in Mbit/s.
+    pub capacity_mbps: f64,
+}
+
+impl RunFigures {
+    /// Returns the share of the capacity that the link carried.
+    fn utilization(&self) -> f64 {
+        self.throughput_mbps / self.capacity_mbps
+    }
+
+    /// Returns throughput over delay; 0 if nothing arrived.
+    fn power(&self) -> Option<f64> {
+        if self.is_silent() { Some(0.0) } else { power(self.throughput_mbps, self.delay_ms) }
+    }
+
+    /// Returns true if nothing arrived.
+    fn is_silent(&self) -> bool {
+        self.delay_ms.is_nan()
+    }
+}
+
+impl From<&CompareRow> for RunFigures {
+    fn from(row: &CompareRow) -> RunFigures {
+        RunFigures {
+            throughput_mbps: row.throughput_mbps,
+            delay_ms: row.one_way_delay_ms.p95,
+            capacity_mbps: row.capacity_mbps,
+        }
+    }
+}
 
 impl Attempt {
-    /// Returns an attempt of one run, without a place.
-    pub fn new(
+    /// Returns the attempt of an entry over these runs, of which there is at least one: with their medians if there
+    /// are several.
+    pub fn of_runs(
         (entry, kind): (&str, &'static str),
         (round, trace): (&'static str, &str),
-        (throughput_mbps, delay_ms): RunFigures,
-        capacity_mbps: f64,
+        runs: &[RunFigures],
     ) -> Attempt {
+        let over = |figure: &dyn Fn(&RunFigures) -> f64| {
+            Distribution::of(runs.iter().map(figure)).unwrap_or_default()
+        };
+        let throughput_mbps = over(&|run| run.throughput_mbps);
+        let delay_ms = over(&|run| run.delay_ms);
+        let silent_runs = runs.iter().filter(|run| run.is_silent()).count();
+        let power = (silent_runs < runs.len())
+            .then(|| Distribution::of(runs.iter().filter_map(RunFigures::power)))
+            .flatten();
+        let medians = (throughput_mbps.median, delay_ms.median);
         Attempt {
             entry: entry.to_string(),
             kind,
             round,
             trace: trace.to_string(),
-            throughput_mbps,
-            delay_ms,
-            power: power(throughput_mbps, delay_ms),
+            throughput_mbps: medians.0,
+            delay_ms: medians.1,
+            power: power.map(|power| power.median),
             place: None,
             on_front: false,
-            over_runs: None,
-            capacity_mbps,
+            over_runs: (runs.len() > 1).then_some(OverRuns { throughput_mbps, delay_ms, power }),
+            capacity_mbps: over(&|run| run.capacity_mbps).median,
+            utilization: over(&RunFigures::utilization).median,
+            runs: runs.len(),
+            silent_runs,
         }
     }
 
-    /// Returns the attempt of a scheme over these runs, of which there is at least one: with their
-    /// medians if there are several.
-    pub fn of_runs(
-        entry: &str,
-        (round, trace): (&'static str, &str),
-        runs: &[RunFigures],
-        capacity_mbps: f64,
-    ) -> Attempt {
-        if let [run] = *runs {
-            return Attempt::new((entry, "scheme"), (round, trace), run, capacity_mbps);
-        }
-        let over = |figure: &dyn Fn(f64, f64) -> Option<f64>| {
-            Distribution::of(runs.iter().filter_map(|(mbps, ms)| figure(*mbps, *ms)))
-        };
-        let throughput_mbps = over(&|mbps, _| Some(mbps)).unwrap_or_default();
-        let delay_ms = over(&|_, ms| Some(ms)).unwrap_or_default();
-        let power = over(&power);
-        let medians = (throughput_mbps.median, delay_ms.median);
-        Attempt {
-            power: power.map(|power| power.median),
-            over_runs: Some(OverRuns { throughput_mbps, delay_ms, power }),
-            ..Attempt::new((entry, "scheme"), (round, trace), medians, capacity_mbps)
-        }
+    /// Returns the attempt of the omniscient protocol over these runs.
+    pub fn of_bound(place: (&'static str, &str), rows: &[CompareRow]) -> Attempt {
+        let figures: Vec<RunFigures> = rows.iter().map(RunFigures::from).collect();
+        Attempt::of_runs((OMNISCIENT, "bound"), place, &figures)
     }
 
-    /// Returns the attempt of the omniscient protocol.
-    pub fn of_bound(place: (&'static str, &str), row: &CompareRow) -> Attempt {
-        let figures = (row.throughput_mbps, row.one_way_delay_ms.p95);
-        Attempt::new((OMNISCIENT, "bound"), place, figures, row.capacity_mbps)
+    /// Returns a warning if nothing arrived in some run.
+    pub fn warning(&self) -> Option<String> {
+        let Attempt { entry, trace, runs, silent_runs, .. } = self;
+        let of =
+            if *runs > 1 { format!(" in {silent_runs} of {runs} runs") } else { String::new() };
+        (*silent_runs > 0).then(|| format!("{entry} on {trace}: no packet arrived{of}"))
     }
 }
 
-/// Gives the attempts of a round their places, marks those of the front, and sorts them.
+/// Gives the attempts of a round their places, marks those of the front, and sorts them. An entry from which nothing
+/// arrived has no place.
 pub fn rank(attempts: &mut [Attempt]) {
     let places = places(&attempts.iter().map(|it| it.power).collect::<Vec<_>>());
     let points: Vec<(f64, f64)> =
         attempts.iter().map(|it| (it.delay_ms, it.throughput_mbps)).collect();
     let front = front(&points);
     for (at, attempt) in attempts.iter_mut().enumerate() {
-        attempt.place = Some(places[at]);
-        attempt.on_front = front.contains(&at);
+        attempt.place = attempt.power.map(|_| places[at]);
+        // Of equal figures, the front has one.
+        attempt.on_front = front.iter().any(|&on_front| points[on_front] == points[at]);
     }
-    attempts.sort_by_key(|attempt| attempt.place);
+    attempts.sort_by_key(|attempt| attempt.place.unwrap_or(usize::MAX));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Returns the attempt of an entry over runs with these throughputs and delays.
+    fn entry(name: &str, runs: &[(f64, f64)]) -> Attempt {
+        let figures: Vec<RunFigures> = runs
+            .iter()
+            .map(|&(throughput_mbps, delay_ms)| RunFigures {
+                throughput_mbps,
+                delay_ms,
+                capacity_mbps: 12.0,
+            })
+            .collect();
+        Attempt::of_runs((name, "scheme"), ("training", "t"), &figures)
+    }
+
     #[test]
     fn attempts_are_ranked_by_power_and_the_front_is_marked() {
-        let of = |name, figures| Attempt::new((name, "scheme"), ("training", "t"), figures, 12.0);
-        let mut attempts =
-            [of("slow", (2.0, 100.0)), of("best", (10.0, 50.0)), of("fast", (11.0, 400.0))];
-        attempts[0].power = power(2.0, 100.0);
+        let mut attempts = [
+            entry("slow", &[(2.0, 100.0)]),
+            entry("best", &[(10.0, 50.0)]),
+            entry("equal", &[(10.0, 50.0)]),
+            entry("silent", &[(0.0, f64::NAN)]),
+            entry("fast", &[(11.0, 400.0)]),
+        ];
         rank(&mut attempts);
         let names: Vec<_> = attempts.iter().map(|it| (&*it.entry, it.place, it.on_front)).collect();
         assert_eq!(
             names,
-            [("best", Some(1), true), ("fast", Some(2), true), ("slow", Some(3), false)]
+            [
+                ("best", Some(1), true),
+                ("equal", Some(1), true),
+                ("fast", Some(3), true),
+                ("slow", Some(4), false),
+                ("silent", None, false),
+            ]
         );
-        let several = Attempt::of_runs("a", ("training", "t"), &[(1.0, 10.0), (3.0, 10.0)], 12.0);
+        let several = entry("a", &[(1.0, 10.0), (3.0, 10.0)]);
         assert_eq!(several.over_runs.map(|over| over.throughput_mbps.median), Some(2.0));
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_arrives_has_no_power() {
+        let silent = (0.0, f64::NAN);
+        let odd = entry("odd", &[silent, (10.0, 20.0), silent, silent, (10.0, 20.0)]);
+        assert_eq!(odd.power, Some(0.0));
+        assert_eq!(odd.warning(), Some("odd on t: no packet arrived in 3 of 5 runs".into()));
+        let mut attempts = [odd, entry("steady", &[(2.0, 100.0); 5])];
+        rank(&mut attempts);
+        assert_eq!(attempts[0].entry, "steady");
+        let never = entry("never", &[silent, silent]);
+        assert!(never.power.is_none() && never.delay_ms.is_nan());
+        assert_eq!(entry("one", &[silent]).warning(), Some("one on t: no packet arrived".into()));
+        assert_eq!(attempts[0].warning(), None);
     }
 }

@@ -159,7 +159,8 @@ impl Contest {
         let csv = self.csv.as_deref();
         let tables =
             results::write_both(wanted, csv, &attempts, (&document, Some(self.seed)), self.quiet);
-        output::all_of(&unwritten).and(tables).and(printed)
+        let warnings: Vec<String> = attempts.iter().filter_map(Attempt::warning).collect();
+        output::all_of(&unwritten).and(tables).and(printed).and(output::warn(&warnings, false))
     }
 
     fn entries(&self) -> Result<Vec<Entry>, Error> {
@@ -221,14 +222,15 @@ impl Contest {
                 let found = kept(store, &task)?;
                 bar.inc(1);
                 bar.set_message(name.clone());
-                let number = |name| found.number(name);
-                let figures = (number("link.link.throughput"), number("all.owd.p95"));
-                Ok((figures, number("link.link.capacity")))
+                Ok(RunFigures {
+                    throughput_mbps: found.number("link.link.throughput"),
+                    delay_ms: found.number("all.owd.p95"),
+                    capacity_mbps: found.number("link.link.capacity"),
+                })
             };
             let runs = 1..=comparison.runs.count;
             let runs = runs.into_par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-            let figures: Vec<RunFigures> = runs.iter().map(|(figures, _)| *figures).collect();
-            Ok(Attempt::of_runs(name, (round, &trace), &figures, runs[0].1))
+            Ok(Attempt::of_runs((name, "scheme"), (round, &trace), &runs))
         };
         let mut attempts = entries
             .par_iter()
@@ -244,14 +246,19 @@ impl Contest {
             let task = self.emulated(name, command, written);
             let found = kept(store, &task)?;
             bar.inc(1);
-            let figures = (found.number("throughput"), found.number("delay"));
-            let capacity = found.number("capacity");
-            attempts.push(Attempt::new((name, "command"), (round, &trace), figures, capacity));
+            let figures = RunFigures {
+                throughput_mbps: found.number("throughput"),
+                delay_ms: found.number("delay"),
+                capacity_mbps: found.number("capacity"),
+            };
+            attempts.push(Attempt::of_runs((name, "command"), (round, &trace), &[figures]));
         }
         bar.finish_and_clear();
         rank(&mut attempts);
         let any = args::schemes("cubic").map_err(Error::Usage)?.0.remove(0);
-        let best = self.comparison(&trace, &capacity, &any).omniscient(1);
+        let comparison = self.comparison(&trace, &capacity, &any);
+        let runs = 1..=comparison.runs.count;
+        let best = runs.map(|number| comparison.omniscient(number)).collect::<Result<Vec<_>, _>>();
         let best = best.map_err(|error| Error::Message(format!("{trace}: {error}")))?;
         attempts.push(Attempt::of_bound((round, &trace), &best));
         Ok(attempts)
@@ -289,8 +296,8 @@ impl Contest {
             scheme: attempt.entry.clone(),
             capacity_mbps: attempt.capacity_mbps,
             throughput_mbps: attempt.throughput_mbps,
-            utilization: attempt.throughput_mbps / attempt.capacity_mbps,
-            queue_delay_ms: Quantiles { p95: attempt.delay_ms - half, ..missing() },
+            utilization: attempt.utilization,
+            queue_delay_ms: Quantiles { p95: attempt.delay_ms - half, ..Quantiles::default() },
             bound: attempt.kind == "bound",
             ..RunView::default()
         };
@@ -312,12 +319,6 @@ impl Contest {
         let files = [("contest.html", Ok(compare_page(&info, &views))), ("contest.json", json)];
         output::write_each(folder, files, self.quiet)
     }
-}
-
-/// Returns figures for an attempt over which nothing arrived.
-fn missing() -> Quantiles {
-    let none = f64::NAN;
-    Quantiles { mean: none, p50: none, p95: none, p99: none, max: none }
 }
 
 /// Returns the first of each round, for the page's end.
@@ -392,7 +393,6 @@ fn emulate(
     Ok(record)
 }
 
-/// Returns a leaderboard for each round.
 /// Waits until `duration` is over, and ends the emulator, which then ends its program and writes its summary.
 ///
 /// # Errors
@@ -415,6 +415,7 @@ fn run_for(emulator: &mut Child, duration: Span) -> Result<(), String> {
     emulator.wait().map(drop).map_err(|error| error.to_string())
 }
 
+/// Returns a leaderboard for each round.
 fn tables(attempts: &[Attempt]) -> String {
     let mut text = String::new();
     for round in ["training", "secret"] {
@@ -428,12 +429,12 @@ fn tables(attempts: &[Attempt]) -> String {
                 Some(OverRuns { throughput_mbps, delay_ms, power }) => [
                     range(throughput_mbps),
                     range(delay_ms),
-                    power.as_ref().map_or(String::new(), range),
+                    power.as_ref().map_or("-".into(), range),
                 ],
                 None => [
                     figure(attempt.throughput_mbps),
                     figure(attempt.delay_ms),
-                    attempt.power.map_or(String::new(), figure),
+                    attempt.power.map_or("-".into(), figure),
                 ],
             };
             grid.row(vec![

@@ -35,7 +35,8 @@ fn check(outcome: &Outcome, what: &str) {
     fn walk(value: &Value, at: &str) {
         match value {
             Value::Float(number) => {
-                let unmeasured = [".series.queue_delay_ms", ".series.state", "delay_ms.", "rtt_ms."];
+                let unmeasured =
+                    [".series.queue_delay_ms", ".series.state", "delay_ms.", "rtt_ms."];
                 let may = unmeasured.iter().any(|part| at.contains(part));
                 assert!(may || number.is_finite(), "{at} is {number}");
             }

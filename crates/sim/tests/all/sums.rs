@@ -46,7 +46,7 @@ fn sums_agree_with_what_is_recorded_in_detail() {
         assert!((rtt - all.rtt_ms.mean).abs() < 1e-3, "{rtt}");
         assert!(sums.lost <= all.sender.lost && sums.packets > 1000);
         assert!((10.0..90.0).contains(&sums.on_s), "{sums:?}");
-        assert_eq!(flow.rtt_ms.p95, 0.0);
+        assert!(flow.rtt_ms.p95.is_nan(), "sums have no quantiles");
     }
 }
 

@@ -24,6 +24,7 @@ pub mod compare;
 pub mod evaluation;
 mod fields;
 pub mod gap;
+mod likeness;
 pub mod numbers;
 pub mod omniscient;
 mod parameters;
@@ -37,6 +38,7 @@ pub mod written;
 
 pub use bins::MOST_BINS;
 pub use fields::{CompareFields, RunFields};
+pub use likeness::Likeness;
 pub use parameters::ParameterFields;
 pub use plan_values::{ECN_WORDS, FEEDBACK_SIGNALS, PlanLimits, PlanValues, congestion_word};
 pub use run_page::run_page_info;

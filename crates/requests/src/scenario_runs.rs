@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::columns::over;
 use crate::columns::rows::{FlowRuns, LinkRuns};
 use crate::fields::RunFields;
+use crate::likeness::Likeness;
 
 /// Several runs of a scenario.
 #[derive(Clone, Debug, Serialize)]
@@ -17,7 +18,7 @@ pub struct ScenarioRuns<'a> {
     pub name: &'a str,
     /// Measured time of each run in seconds.
     pub duration_s: f64,
-    /// Whether all runs have one digest.
+    /// True if there are several runs, and nothing differs between them: see [`Likeness`].
     pub equal: bool,
     /// The links, in the scenario's order.
     pub links: Vec<LinkRuns<'a>>,
@@ -57,10 +58,12 @@ impl ScenarioRuns<'_> {
             let flows: Vec<&FlowOutcome> = all.iter().map(|outcome| &outcome.flows[at]).collect();
             FlowRuns::of(&first.flows[at], &flows)
         });
+        let likenesses: Vec<_> = all.iter().map(|outcome| Likeness::of(outcome)).collect();
+        let likenesses: Vec<_> = likenesses.iter().map(Option::as_ref).collect();
         Some(ScenarioRuns {
             name: &first.name,
             duration_s: first.duration_s,
-            equal: all.len() > 1 && all.iter().all(|outcome| outcome.digest == first.digest),
+            equal: Likeness::all_equal(&likenesses),
             links: links.collect(),
             flows: flows.collect(),
             goodput_mbps: over(&all, |outcome| outcome.goodput_mbps()),

@@ -42,7 +42,8 @@ pub struct Outcome {
     /// seeds give different runs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub system_random: bool,
-    /// Digest of every hand-over of a packet: equal for equal runs.
+    /// Digest of every arrival of a packet at a sender or receiver: equal for equal runs. Runs with
+    /// equal digests can differ in packets that never arrived.
     pub digest: String,
 }
 

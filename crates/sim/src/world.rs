@@ -167,7 +167,7 @@ impl World {
         self.hand_overs
     }
 
-    /// Returns the digest of every hand-over so far; empty if the scenario has no digest.
+    /// Returns the digest of every arrival at an end so far; empty if the scenario has no digest.
     pub fn digest(&self) -> String {
         self.digest.map_or_else(String::new, Digest::hex)
     }

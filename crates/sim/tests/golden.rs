@@ -10,7 +10,7 @@ use paceline_sim::{Outcome, run, scenario};
 
 const HEAD: &str = "\
 # What the scenarios give. Written by the test `golden` of paceline-sim with PACELINE_UPDATE=1.
-# scenario: the digest of every hand-over of a packet, and packets that reached their receivers
+# scenario: the digest of every arrival of a packet, and packets that reached their receivers
 # link:     throughput in Mbit/s, utilisation, queueing delay in ms (mean, 95th percentile), drops, marks
 # flow:     goodput in Mbit/s, packets sent, of these again, timeouts, finished transfers
 # arrivals: flows that came, that finished, goodput in Mbit/s, completion time in ms (mean)

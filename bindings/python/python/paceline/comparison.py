@@ -28,7 +28,7 @@ class Comparison(Frame):
 
     @property
     def digests(self) -> list[str]:
-        """Digest of each run: a hash of every hand-over of a packet between stages."""
+        """Digest of each run: a hash of every arrival of a packet at a sender or receiver."""
         return self["digest"]
 
     @property

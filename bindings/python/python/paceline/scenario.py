@@ -306,8 +306,8 @@ class Outcome:
 
     @property
     def digest(self) -> str:
-        """A hash of every hand-over of a packet in the first run: equal for equal runs, on every
-        machine."""
+        """A hash of every arrival of a packet at a sender or receiver in the first run: equal for
+        equal runs, on every machine."""
         return self._native.digest
 
     @property

@@ -14,7 +14,7 @@ pub struct CaseReport {
     pub about: &'static str,
     /// Bounds with their figures.
     pub checks: Vec<BoundCheck>,
-    /// For each run that did not fail the digest of every hand-over of a packet: equal for equal
+    /// For each run that did not fail the digest of every arrival of a packet: equal for equal
     /// runs.
     pub digests: Vec<String>,
     /// Numbers of the runs that failed, with the reasons: a stack ended its connection, for example.

@@ -14,6 +14,7 @@ use super::cell::TextTable::{
 };
 use super::cell::{Cell, Format, Part, TableRow};
 use super::figure::{Figure, FigureOverRuns, OfMedia};
+use crate::likeness::Likeness;
 
 /// A run of a scheme over a link, from which a row of `compare` is made.
 pub(crate) struct RowSource<'a> {
@@ -80,6 +81,9 @@ macro_rules! columns {
             $($(#[doc = $meaning] #[serde(skip_serializing_if = "Figure::is_left_out")]
                 pub $name: of!($run, $type),)?)*
             $(#[doc = $last_meaning] $(#[$attribute])* pub $last: $last_type,)*
+            /// What equal runs have in common; not part of the JSON.
+            #[serde(skip)]
+            pub likeness: Option<Likeness>,
             /// The link over time, if recorded; not part of the JSON.
             #[serde(skip)]
             pub series: Option<LinkSeries>,
@@ -94,6 +98,7 @@ macro_rules! columns {
                     $($first: { let $first_run = source; $of_first },)*
                     $($($name: { let $run = source; $of_run },)?)*
                     $($last: { let $last_run = source; $of_last },)*
+                    likeness: Likeness::of(source.outcome),
                     series: source.link.series.clone(),
                     state: {
                         let flow = source.outcome.flows.first();
@@ -132,7 +137,7 @@ macro_rules! columns {
             pub scheme: String,
             /// Number of runs.
             pub runs: usize,
-            /// True if there are several runs, and all have the same digest.
+            /// True if there are several runs, and nothing differs between them: see [`Likeness`].
             pub equal: bool,
             /// Number of flows.
             pub flows: u32,
@@ -144,14 +149,14 @@ macro_rules! columns {
             /// The summary of these runs, of which there is at least one.
             pub(crate) fn of(runs: &[&CompareRow]) -> SummaryRow {
                 let first = runs[0];
-                let is_same = |run: &&CompareRow| !run.digest.is_empty() && run.digest == first.digest;
+                let likenesses: Vec<_> = runs.iter().map(|run| run.likeness.as_ref()).collect();
                 SummaryRow {
                     trace: first.trace.clone(),
                     rtt: first.rtt.clone(),
                     buffer: first.buffer.clone(),
                     scheme: first.scheme.clone(),
                     runs: runs.len(),
-                    equal: runs.len() > 1 && runs.iter().all(is_same),
+                    equal: Likeness::all_equal(&likenesses),
                     flows: first.flows,
                     $($($name: of!($run, over_runs(runs, |run| run.$name)),)?)*
                 }
@@ -488,9 +493,10 @@ columns! {
             compare of => of.outcome.packets;
     }
     end {
-        digest: String = "text", "A hash of every hand-over of a packet; equal runs have equal digests",
-            exactly "It covers the hand-over's time, stage, flow, number, size and ECN, and is the same on every machine, in \
-                debug and release builds.",
+        digest: String = "text", "A hash of every arrival of a packet at a sender or receiver; equal runs have equal digests",
+            exactly "It covers the arrival's time, and the packet's flow, number, size and ECN, and is the same on every machine, \
+                in debug and release builds. Packets that never arrive are not in it: runs with equal digests can differ in \
+                packets sent or dropped.",
             compare of => of.outcome.digest.clone();
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         system_random: bool = "yes/no", "True if the congestion control of a flow draws random numbers from the system, so that an \

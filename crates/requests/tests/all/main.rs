@@ -2,5 +2,6 @@
 //! a page of the documentation, is run by name.
 
 mod compare;
+mod equal_runs;
 mod evaluation;
 mod scenario_changes;

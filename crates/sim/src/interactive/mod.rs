@@ -163,7 +163,7 @@ impl Interactive {
         self.world.hand_overs()
     }
 
-    /// Returns the digest of every hand-over so far; empty if the scenario has no digest.
+    /// Returns the digest of every arrival at an end so far; empty if the scenario has no digest.
     pub fn digest(&self) -> String {
         self.world.digest()
     }

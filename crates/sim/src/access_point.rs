@@ -73,6 +73,7 @@ fn config(scenario: &Scenario, link: &LinkSpec, spec: &WifiSpec) -> (MediumConfi
     }
     let mut config = MediumConfig::new(Phy::ht(Ht::default()), 0, Rate::ZERO);
     config.stations.extend(stations);
+    config.packet = scenario.mss;
     config.rts_threshold = spec.rts.then_some(0);
     config.aggregation.transmissions = spec.retries.saturating_add(1);
     spec.channel.apply(&mut config, 1);

@@ -217,7 +217,9 @@ impl Builder<'_> {
             ports.push(StationPorts::shared(port));
         }
         let random = Stream::new(self.scenario.seed, &format!("medium {}", spec.name));
-        let medium = Medium::new(spec.config(), ports, &random);
+        let mut config = spec.config();
+        config.packet = self.scenario.mss;
+        let medium = Medium::new(config, ports, &random);
         let carrier = self.carrier_of(medium.map_err(BuildError::service(&spec.name))?);
         let stage = self.add(carrier);
         self.places.media.push(stage);

@@ -37,7 +37,8 @@ impl AccessPoint {
         Ok(AccessPoint { config, addresses: Addresses::Flows(station_of, count), random, capacity })
     }
 
-    /// Returns the mean capacity while all stations are backlogged with packets of 1500 bytes.
+    /// Returns the mean capacity while all stations are backlogged with packets of
+    /// [`packet`](MediumConfig::packet) bytes.
     pub fn capacity(&self) -> &Service {
         &self.capacity
     }

@@ -12,8 +12,6 @@ use super::{Addresses, Medium, MediumConfig, RateControl, StationConfig};
 
 /// Packet size at which rate control compares rates, in bytes, as in Linux.
 const TYPICAL_PACKET: u32 = 1200;
-/// Packet size for which the capacity is stated, in bytes.
-const FULL_PACKET: u32 = 1500;
 /// Number of simulated transmissions, including those of background stations, from which the mean
 /// duration is computed. With a few backlogged background stations its error is then 2 %.
 const CAPACITY_TRIALS: u64 = 120_000;
@@ -32,8 +30,10 @@ impl MediumConfig {
         Rate::from_bytes_in(u64::from(packet), self.alone(Sequence::of(self, rate, packet)))
     }
 
-    /// Returns the throughput of a station without competitors at its first rate or modulation.
-    pub(super) fn nominal_rate_of(&self, station: &StationConfig, packet: u32) -> Rate {
+    /// Returns the throughput of a station without competitors at its first rate or modulation,
+    /// with packets of [`packet`](MediumConfig::packet) bytes.
+    pub(super) fn nominal_rate_of(&self, station: &StationConfig) -> Rate {
+        let packet = self.packet;
         if self.phy.high_throughput().is_none() {
             let rate = station.rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
             return self.nominal_rate(rate, packet);
@@ -115,7 +115,7 @@ impl MediumConfig {
     }
 
     /// Returns the mean throughput of all stations together over time, if the access point were
-    /// always backlogged with packets of 1500 bytes for each of them, next to the background
+    /// always backlogged with packets of [`packet`](MediumConfig::packet) bytes for each of them, next to the background
     /// stations; for layers with A-MPDUs. Stations whose modulation repeats must have equal
     /// periods.
     ///
@@ -167,9 +167,9 @@ impl MediumConfig {
         station: &StationConfig,
         random: &Stream,
     ) -> Result<MeanAmpdu, ServiceError> {
-        let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, FULL_PACKET);
+        let (frames, air_bytes) = self.full_ampdu(mcs, station.max_mpdus, self.packet);
         let times = Sequence::of_ampdu(self, mcs, air_bytes);
-        let bytes = f64::from(frames) * f64::from(FULL_PACKET) * (1.0 - station.frame_error);
+        let bytes = f64::from(frames) * f64::from(self.packet) * (1.0 - station.frame_error);
         if self.background.is_empty() {
             return Ok(MeanAmpdu { bytes, seconds: self.alone(times).as_secs_f64() });
         }

@@ -88,6 +88,9 @@ pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
 /// Overhead of a frame of 802.11n beyond its IP packet, in bytes: its MAC header has 26.
 pub const QOS_OVERHEAD: u32 = 26 + 8 + 4;
 
+/// Longest packet of a frame in bytes: the largest MSDU of IEEE 802.11-2020, 9.2.4.7.1.
+pub const LONGEST_PACKET: u32 = 2304;
+
 /// How 802.11g protects its frames from stations of 802.11b, which cannot receive them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Protection {
@@ -167,6 +170,8 @@ pub struct MediumConfig {
     pub access_at_arrival: bool,
     /// Overhead of a frame beyond its packet, in bytes.
     pub mac_overhead: u32,
+    /// Size of the packets for which capacities are stated, in bytes.
+    pub packet: u32,
     /// Limits of A-MPDUs, for layers that have them.
     pub aggregation: Aggregation,
     /// Stations of other networks.
@@ -188,6 +193,7 @@ impl MediumConfig {
             immediate_access: true,
             access_at_arrival: false,
             mac_overhead: if ht { QOS_OVERHEAD } else { MAC_OVERHEAD },
+            packet: 1500,
             aggregation: Aggregation::default(),
             background: Vec::new(),
         }
@@ -257,7 +263,7 @@ impl Medium {
         for (number, ports) in ports.into_iter().enumerate() {
             let Some(settings) = config.stations.get(number) else { break };
             // The capacity for routers until frames have shown how long they take.
-            let capacity = Service::constant(config.nominal_rate_of(settings, 1500));
+            let capacity = Service::constant(config.nominal_rate_of(settings));
             let aggregator = config.aggregator(number, &mut random)?;
             let own = random.split("station");
             let parts = (ports, capacity);

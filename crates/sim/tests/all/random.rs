@@ -9,7 +9,7 @@ use paceline_sim::scenario::{
     Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, RouterChoice, Scenario, Stretch, WifiSpec,
     check_scheme,
 };
-use paceline_wifi::Mcs;
+use paceline_wifi::{LONGEST_PACKET, Mcs};
 
 /// Draws scenarios.
 pub(crate) struct Dice(pub(crate) Stream);
@@ -190,6 +190,9 @@ pub(crate) fn random(seed: u64) -> Scenario {
     for number in 0..1 + dice.below(4) {
         let link = dice.link(number);
         scenario.links.push(link);
+    }
+    if scenario.links.iter().any(|link| matches!(link.capacity, Capacity::Wifi(_))) {
+        scenario.mss = scenario.mss.min(LONGEST_PACKET);
     }
     for number in 0..1 + dice.below(5) {
         let mut flow = dice.flow(&scenario.links, 0.05);

@@ -53,6 +53,24 @@ fn abc_uses_the_channel_at_the_delay_it_is_told() {
     assert!(cubic.links[0].queue_delay_ms.p95 > 1.8 * delays[2], "{delays:?}");
 }
 
+/// The capacity is that of packets of the scenario's size: a saturated flow uses all of it.
+#[test]
+fn the_capacity_follows_the_size_of_packets() {
+    for mss in [300, 1500, 2304] {
+        for max_frames in [1, 32] {
+            let mut scenario = alternating(&["cubic"], false);
+            scenario.mss = mss;
+            (scenario.duration, scenario.warmup) = (Span::from_secs(10), Span::from_secs(4));
+            let mut wifi = WifiSpec::new(McsSpec::constant(mcs(7)));
+            wifi.channel.max_frames = max_frames;
+            scenario.links[0].capacity = Capacity::Wifi(Box::new(wifi));
+            scenario.links[0].buffer = BufferSize::Packets(1000);
+            let used = ran(&scenario).links[0].utilization;
+            assert!((0.95..1.005).contains(&used), "mss {mss}, {max_frames} frames: {used}");
+        }
+    }
+}
+
 #[test]
 fn the_estimate_is_nearly_as_good_as_knowing() {
     let used = |scheme: &str| {

@@ -2,9 +2,10 @@
 
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, Audio, On, Video, Workload};
+use paceline_wifi::LONGEST_PACKET;
 
 use super::error::ScenarioError;
-use crate::scenario::spec::{Arrivals, Capacity, FlowSpec, McsSpec, Record, Scenario};
+use crate::scenario::spec::{Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, Record, Scenario};
 
 /// Maximum duration of a run.
 const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
@@ -35,6 +36,17 @@ pub(super) fn duration(duration: Span) -> Result<(), Excess> {
     require(!duration.is_zero(), || "the duration is zero".into(), "write duration = \"60s\"")?;
     let long = || "the duration is longer than 30 days".into();
     require(duration <= LONGEST, long, "write duration = \"60s\"")
+}
+
+/// Checks that packets fit into frames of 802.11.
+pub(super) fn packets(scenario: &Scenario) -> Result<(), Excess> {
+    let is_wifi = |link: &LinkSpec| matches!(link.capacity, Capacity::Wifi(_));
+    let has_frames = !scenario.media.is_empty() || scenario.links.iter().any(is_wifi);
+    let long = || {
+        let mss = scenario.mss;
+        format!("packets of {mss} bytes do not fit into frames of 802.11: {LONGEST_PACKET} at most")
+    };
+    require(!has_frames || scenario.mss <= LONGEST_PACKET, long, "write mss = 1500")
 }
 
 /// Checks a rate.

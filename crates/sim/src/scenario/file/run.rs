@@ -35,7 +35,8 @@ keys! {
     /// flows begin when they did. If nothing repeats, the first flow starts later than written, by
     /// less than its round-trip delay, if there are other flows or a schedule
     spread: Spread => runs.spread;
-    /// maximum packet size, in bytes on the wire
+    /// maximum packet size, in bytes on the wire; with `[link.wifi]` or `[[medium]]` at most 2304, which is the longest
+    /// packet of an 802.11 frame
     mss: u32, in within(64..=65_535, "write mss = 1500").or("mss is outside {least}..{most} bytes")
         => mss;
     /// maximum processing time of hosts, which keeps flows out of step: see Hosts below. `"0s"`
@@ -79,6 +80,7 @@ impl Reader<'_> {
             let medium = self.medium(&medium.value, &scenario)?;
             scenario.media.push(medium);
         }
+        self.within(&file.mss, limits::packets(&scenario))?;
         if scenario.links.is_empty() && scenario.media.is_empty() {
             let help = "add [[link]] with name and rate or trace";
             return self.fail(&None::<At<()>>, "the scenario has no link", help);

@@ -1,5 +1,7 @@
 //! Limits of scenario files. Larger values are mistakes that would fill memory or never end.
 
+use std::ops::RangeInclusive;
+
 use paceline_cc::{Rate, Span};
 use paceline_flow::{Amount, Audio, On, Video, Workload};
 use paceline_wifi::LONGEST_PACKET;
@@ -23,6 +25,12 @@ const BINS: u64 = 20_000_000;
 /// off.
 const MESSAGES: f64 = 1e6;
 const CYCLE: Span = Span::from_millis(1);
+
+/// Lowest and highest rate of audio; the highest is that of Opus.
+pub(super) const AUDIO_RATES: RangeInclusive<Rate> =
+    Rate::from_bps(1_000)..=Rate::from_bps(510_000);
+/// Maximum size of a packet of audio in bytes, headers included.
+const AUDIO_PACKET: u32 = 1200;
 
 /// The mistake, and the remedy.
 pub(super) type Excess = (String, &'static str);
@@ -96,12 +104,18 @@ pub(super) fn video(video: &Video) -> Result<(), Excess> {
     require(sane, say, "write min = \"100kbps\", max = \"2500kbps\"")
 }
 
-/// Checks the rate of audio: at most what Opus has, and a packet fits into the smallest segment.
+/// Checks that a packet of audio fits into the smallest segment.
 pub(super) fn audio(audio: &Audio) -> Result<(), Excess> {
-    let (least, most) = (Rate::from_bps(1_000), Rate::from_bps(510_000));
-    let sane = (least..=most).contains(&audio.rate) && audio.packet_bytes() <= 1200;
-    let say = || "audio has a rate of 1kbps to 510kbps, in packets of up to 1200 bytes".into();
-    require(sane, say, "write audio = { rate = \"32kbps\" }")
+    let bytes = audio.packet_bytes();
+    let long =
+        || format!("a packet of this audio would have {bytes} bytes: {AUDIO_PACKET} at most");
+    let usual = Audio { packets_per_s: 50.0, ..*audio };
+    let help = match usual.packet_bytes() <= AUDIO_PACKET {
+        true => "write packets_per_s = 50",
+        // At the highest rate a packet has 688 bytes then.
+        false => "write packets_per_s = 100",
+    };
+    require(bytes <= AUDIO_PACKET, long, help)
 }
 
 /// Checks on- and off-periods. Periods of a number of bytes take as long as the bytes do. For a

@@ -5,7 +5,7 @@ use paceline_flow::{Amount, Audio, On, Video, Workload};
 
 use super::error::ScenarioError;
 use super::keys::{Inline, at_least, keys, within};
-use super::limits;
+use super::limits::{self, AUDIO_RATES};
 use super::reader::{At, Reader};
 use super::table::Table;
 use super::text::preimage;
@@ -246,8 +246,8 @@ keys! {
     /// Audio at a steady rate, whatever the scheme's rate.
     FileAudio: "flow.audio" of Audio = Audio::default();
     /// rate of the codec; each packet has 50 bytes of headers more (IPv4, UDP, SRTP)
-    rate: Rate => rate;
-    /// packets per second
+    rate: Rate, in within(AUDIO_RATES, "write rate = \"32kbps\"") => rate;
+    /// packets per second; together with the rate so many that a packet has at most 1200 bytes, headers included
     packets_per_s: f64, in within(1.0..=1000.0, "write packets_per_s = 50") => packets_per_s;
 }
 

@@ -22,9 +22,11 @@ keys! {
     /// Messages at a rate.
     FileLimited: "flow.limited" of Limited = Limited { rate: Rate::ZERO, message: None };
     /// rate of the bytes of all messages
-    [required] rate: Rate => rate;
+    [required] rate: Rate, in at_least(Rate::from_bps(1), "write rate = \"2Mbps\"")
+        .or("an application with a rate of zero sends nothing") => rate;
     /// bytes of a message
-    message: u32, default "`mss`" => message;
+    message: u32, default "`mss`", in at_least(1, "write message = 1500")
+        .or("a message of no bytes sends nothing") => message;
 }
 
 impl Limited {
@@ -33,7 +35,7 @@ impl Limited {
     }
 
     pub(super) fn workload(&self, mss: u32) -> Workload {
-        Workload::Limited { rate: self.rate, message: self.message.unwrap_or(mss).max(1) }
+        Workload::Limited { rate: self.rate, message: self.message.unwrap_or(mss) }
     }
 }
 

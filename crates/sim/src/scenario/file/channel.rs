@@ -1,5 +1,10 @@
 //! Keys that `[link.wifi]` and `[[medium]]` have alike.
 
+use super::error::ScenarioError;
+use super::reader::{Place, Reader};
+use super::table::Table;
+use crate::scenario::spec::ChannelSpec;
+
 /// Declares a section with [`keys!`](super::keys::keys): the keys in the first braces, those of
 /// [`ChannelSpec`](crate::scenario::spec::ChannelSpec), which the section's value has as `channel`,
 /// and the keys in the second braces.
@@ -31,3 +36,32 @@ macro_rules! keys_with_channel {
     };
 }
 pub(super) use keys_with_channel;
+
+/// Returns an error if a section has the times of contenders, but not their number.
+pub(super) fn check_contenders(
+    reader: &Reader<'_>,
+    contenders: &impl Place,
+    airtime: &impl Place,
+    gap: &impl Place,
+) -> Result<(), ScenarioError> {
+    if contenders.place().is_some() {
+        return Ok(());
+    }
+    let help = "write contenders = 3 beside it, or leave it out";
+    reader.needs(("contender_airtime", airtime), "contenders", help)?;
+    reader.needs(("contender_gap", gap), "contenders", help)
+}
+
+/// Writes the number of contenders where only their times would be written.
+pub(super) fn write_contenders(
+    channel: &ChannelSpec,
+    table: &mut Table,
+) -> Result<(), ScenarioError> {
+    let usual = ChannelSpec::new(channel.max_frames);
+    let has_times = channel.contender_airtime != usual.contender_airtime
+        || channel.contender_gap != usual.contender_gap;
+    match channel.contenders {
+        0 if has_times => table.put("contenders", &0_u32),
+        _ => Ok(()),
+    }
+}

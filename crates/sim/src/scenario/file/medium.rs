@@ -4,7 +4,7 @@ use paceline_cc::{Rate, Span};
 use paceline_path::BufferSize;
 use paceline_wifi::{ChannelWidth, GuardInterval, Ht, MAX_SCALE, Preamble};
 
-use super::channel::keys_with_channel;
+use super::channel::{check_contenders, keys_with_channel, write_contenders};
 use super::error::ScenarioError;
 use super::keys::{Inline, Section as _, keys, within};
 use super::reader::{Place, Reader};
@@ -155,6 +155,8 @@ impl Reader<'_> {
             return self.fail(&file.name, message, "give each medium its own name");
         }
         medium.layer = self.layer(file)?;
+        let (airtime, gap) = (&file.contender_airtime, &file.contender_gap);
+        check_contenders(self, &file.contenders, airtime, gap)?;
         let sane = |rate: &Rate| rate.as_bps() > 0 && medium.phy().has_rate(*rate);
         let is_empty = file.basic_rates.is_some() && medium.basic_rates.is_empty();
         if is_empty || !medium.basic_rates.iter().all(sane) {
@@ -248,6 +250,7 @@ impl Reader<'_> {
 /// Writes a medium with its heading, and its stations.
 pub(super) fn written(spec: &MediumSpec) -> Result<String, ScenarioError> {
     let mut table = FileMedium::written(spec, &FileMedium::usual())?;
+    write_contenders(&spec.channel, &mut table)?;
     let layer = match spec.layer {
         Layer::B(preamble) => {
             table.put_field("preamble", Some(preamble), Some(Preamble::Long))?;

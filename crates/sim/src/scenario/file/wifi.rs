@@ -6,7 +6,7 @@ use paceline_cc::{Rate, Span};
 use paceline_wifi::Mcs;
 use serde::Deserialize;
 
-use super::channel::keys_with_channel;
+use super::channel::{check_contenders, keys_with_channel, write_contenders};
 use super::error::ScenarioError;
 use super::keys::{Inline, below, keys, within};
 use super::limits::{self, Excess};
@@ -80,6 +80,8 @@ impl Inline for WifiSpec {
         }
         reader.within(&file.mcs, limits::walk(&self.mcs, reader.duration))?;
         self.queue_per_station = file.queues(reader)? == Some(Queues::PerStation);
+        let (airtime, gap) = (&file.contender_airtime, &file.contender_gap);
+        check_contenders(reader, &file.contenders, airtime, gap)?;
         let mut named = BTreeSet::new();
         for station in file.stations.iter().flat_map(|stations| &stations.value) {
             let flows = station.value.flows.as_ref().map_or(&[][..], |flows| &flows.value);
@@ -102,6 +104,7 @@ impl Inline for WifiSpec {
         if let McsSpec::Steps { period, .. } = self.mcs {
             table.put_field("period", period, None)?;
         }
+        write_contenders(&self.channel, table)?;
         let queues = if self.queue_per_station { Queues::PerStation } else { Queues::Shared };
         table.put_field("queues", Some(queues), Some(Queues::Shared))
     }

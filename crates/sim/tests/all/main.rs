@@ -29,6 +29,7 @@ mod receive_window;
 mod recordings;
 mod runs;
 mod scenario_errors;
+mod scenario_limits;
 mod scenario_write;
 mod seeds;
 mod short_flows;

@@ -411,7 +411,16 @@ pub(super) fn of_type(found: &str, expected: &str) -> Option<String> {
             None => "write a number without quotes".into(),
         }),
         (_, "f64") => Some("write a number; 1 % is 0.01".into()),
-        (_, "u64" | "u32" | "u16" | "u8") => Some("write a whole number from 0 on".into()),
+        (_, "u64" | "u32" | "u16" | "u8") => {
+            let largest = match expected {
+                "u8" => u64::from(u8::MAX),
+                "u16" => u64::from(u16::MAX),
+                "u32" => u64::from(u32::MAX),
+                // TOML's integers have 64 bits with a sign.
+                _ => i64::MAX as u64,
+            };
+            Some(format!("write a whole number from 0 to {largest}"))
+        }
         (Some(text), "a sequence") => Some(format!("put it between [ and ]: [\"{text}\"]")),
         (Some(_), "a boolean") => Some("write true or false, without quotes".into()),
         (_, "a boolean") => Some("write true or false".into()),

@@ -59,6 +59,11 @@ impl Inline for Stretch {
             (None, None) => Loss::None,
             (None, Some(_)) => return reader.fail(written, "burst needs loss", help),
             (Some(rate), None) => Loss::Bernoulli(rate),
+            (Some(1.0), Some(_)) => {
+                let message = "bursts need a loss below 1: packets that arrive lie between them";
+                let help = "write loss = 0.01, burst = 5, or leave burst out";
+                return reader.fail(&file.loss, message, help);
+            }
             (Some(rate), Some(length)) => match GilbertElliott::with_bursts(rate, length) {
                 Ok(model) => Loss::GilbertElliott(model),
                 Err(error) => return reader.fail(written, error.to_string(), help),

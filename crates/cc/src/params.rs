@@ -1,10 +1,15 @@
 //! Parameters of schemes and queues: one table from which values, defaults, documentation and
 //! error messages come.
 
+mod info;
 mod range;
 
+#[doc(hidden)]
+pub use info::ParamText;
+pub use info::{Limits, ParamInfo};
 pub use range::{Edges, ParamRange, RangedValue, above, within};
 
+use self::info::documented;
 use crate::units::{Rate, Span};
 
 /// The unit of plain numbers, switches and words.
@@ -17,75 +22,13 @@ pub trait ParamValue: Sized {
     /// Unit of values of this type, unless a parameter names another: `time` for `100ms`;
     /// [`NO_UNIT`] for types without.
     const UNIT: &'static str = NO_UNIT;
+    /// The lowest and the highest value of whole numbers, as users write them, and the nearest values outside; empty
+    /// for other types.
+    const LIMITS: Option<Limits> = None;
     /// Reads a value; the error names the expected form.
     fn read(text: &str) -> Result<Self, String>;
     /// Writes the value in the form that [`ParamValue::read`] reads.
     fn show(&self) -> String;
-}
-
-/// The documentation of one parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamInfo {
-    /// Its name, as in the paper.
-    pub name: &'static str,
-    /// Form of its values: `number`, `time`, `true|false`.
-    pub kind: &'static str,
-    /// Its unit: `packets`, `time`; [`NO_UNIT`] if it has none.
-    pub unit: &'static str,
-    /// Its default value.
-    pub default: String,
-    /// The variants with another default, each with that default.
-    pub in_variants: Vec<(&'static str, String)>,
-    /// Values allowed: `1 to 10000`, `true|false`, `any time`.
-    pub range: String,
-    /// Values at the edges of the range, for tests; empty if any value is allowed.
-    pub edges: Edges,
-    /// The paper, RFC or program that its default comes from.
-    pub source: &'static str,
-    /// Its meaning.
-    pub doc: String,
-}
-
-/// The constants of one parameter in a table that [`crate::params!`] declares.
-#[doc(hidden)]
-#[derive(Copy, Clone, Debug)]
-pub struct ParamText {
-    pub name: &'static str,
-    pub kind: &'static str,
-    /// The unit of its type.
-    pub own_unit: &'static str,
-    /// The unit that the table names; empty if it names none.
-    pub unit: &'static str,
-    pub source: &'static str,
-    pub doc: &'static str,
-}
-
-impl ParamText {
-    /// Returns the documentation of a parameter that may have any value of its type, with the default still missing.
-    fn info(&self) -> ParamInfo {
-        ParamInfo {
-            name: self.name,
-            kind: self.kind,
-            unit: if self.unit.is_empty() { self.own_unit } else { self.unit },
-            default: String::new(),
-            in_variants: Vec::new(),
-            range: match self.kind.contains('|') {
-                true => self.kind.into(),
-                false => format!("any {}", self.kind),
-            },
-            edges: Edges::default(),
-            source: self.source,
-            doc: self.doc.trim().to_string(),
-        }
-    }
-}
-
-impl ParamInfo {
-    /// Returns the default of this parameter in `variant`; in no variant for `None`.
-    pub fn default_in(&self, variant: Option<&str>) -> &str {
-        let set = self.in_variants.iter().find(|(name, _)| Some(*name) == variant);
-        set.map_or(&self.default, |(_, default)| default)
-    }
 }
 
 /// Name of the parameter that chooses a variant, and so the defaults of the other parameters.
@@ -166,9 +109,11 @@ impl ParamValue for f64 {
 }
 
 macro_rules! integers {
-    ($($type:ty),*) => { $(
+    ($($type:ty, $highest:literal, $beyond:literal;)*) => { $(
         impl ParamValue for $type {
             const KIND: &'static str = "whole number";
+            const LIMITS: Option<Limits> =
+                Some(Limits { inside: ["0", $highest], outside: ["-1", $beyond] });
             fn read(text: &str) -> Result<$type, String> {
                 text.parse().map_err(|_| format!("expected a whole number from 0 to {}", <$type>::MAX))
             }
@@ -178,7 +123,10 @@ macro_rules! integers {
         }
     )* };
 }
-integers!(u32, u64);
+integers! {
+    u32, "4294967295", "4294967296";
+    u64, "18446744073709551615", "18446744073709551616";
+}
 
 impl ParamValue for bool {
     const KIND: &'static str = "true|false";
@@ -296,13 +244,14 @@ impl ParamValue for Rate {
 }
 
 /// Declares a struct of parameters. Each field has its documentation, type and default; then the
-/// range of its values (`in`), its unit if the type does not imply it (`unit`), and the paper, RFC
-/// or program that the default comes from (`source`). Variants may follow the struct, each with the
+/// range of its values (`in`), what the value must be beside other parameters (`must`), its unit if
+/// the type does not imply it (`unit`), and the paper, RFC or program that the default comes from
+/// (`source`). Variants may follow the struct, each with the
 /// defaults that it changes; the first one changes nothing and is the default.
 ///
 /// This is the only place of these facts: parsing, error messages, rustdoc, `paceline schemes` and
-/// the pages of `docs/schemes` take them from here. Relations between two parameters are checked
-/// with [`Spec::require`](crate::Spec::require).
+/// the pages of `docs/schemes` take them from here. What `must` says is checked with
+/// [`Spec::require`](crate::Spec::require).
 ///
 /// ```
 /// use paceline_cc::params::{Params, above};
@@ -341,7 +290,8 @@ macro_rules! params {
         $(
             $(#[doc = $doc:literal])+
             $field:ident : $type:ty = $default:expr
-            $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal;
+            $(, in $range:expr)? $(, must $condition:literal)? $(, unit $unit:literal)?,
+            source $source:literal;
         )*
     } $( variants {
         $( $(#[doc = $about:literal])+ $word:literal => {
@@ -357,6 +307,7 @@ macro_rules! params {
                 #[doc = concat!(
                     "Default: `", stringify!($default), "`",
                     $( ", in `", stringify!($range), "`", )?
+                    $( ", must be ", $condition, )?
                     $( " ", $unit, )?
                     ". Source: ", $source, "."
                 )]
@@ -384,7 +335,9 @@ macro_rules! params {
                     name: stringify!($field),
                     kind: <$type as $crate::params::ParamValue>::KIND,
                     own_unit: <$type as $crate::params::ParamValue>::UNIT,
+                    limits: <$type as $crate::params::ParamValue>::LIMITS,
                     unit: concat!($($unit)?),
+                    condition: concat!($($condition)?),
                     source: $source,
                     doc: concat!($($doc),+),
                 },
@@ -444,70 +397,6 @@ pub fn note_range<T: RangedValue>(
 ) {
     let range = range.into();
     note(name, range.describe(""), range.edges());
-}
-
-/// Returns the documentation of a table of parameters: [`Params::infos`], compiled once for all tables. `shown` returns the
-/// values of a variant.
-fn documented(
-    texts: &[ParamText],
-    ranges: fn(&mut dyn FnMut(&'static str, String, Edges)),
-    defaults: Vec<String>,
-    variants: &[Variant],
-    kind: &'static str,
-    shown: &dyn Fn(&str) -> Option<Vec<String>>,
-) -> Vec<ParamInfo> {
-    let mut infos: Vec<ParamInfo> = texts.iter().map(ParamText::info).collect();
-    ranges(&mut |name, range, edges| {
-        if let Some(info) = infos.iter_mut().find(|info| info.name == name) {
-            (info.range, info.edges) = (range, edges);
-        }
-    });
-    for variant in variants {
-        let values = shown(variant.name).into_iter().flatten();
-        for ((info, value), default) in infos.iter_mut().zip(values).zip(&defaults) {
-            if value != *default {
-                info.in_variants.push((variant.name, value));
-            }
-        }
-    }
-    for (info, default) in infos.iter_mut().zip(defaults) {
-        info.default = default;
-    }
-    with_variant(infos, variants, kind)
-}
-
-/// Puts [`VARIANT`] before the parameters, if there are variants. Its documentation lists what each
-/// variant sets.
-fn with_variant(
-    mut infos: Vec<ParamInfo>,
-    variants: &[Variant],
-    kind: &'static str,
-) -> Vec<ParamInfo> {
-    let Some(first) = variants.first() else { return infos };
-    let about = variants.iter().map(|variant| {
-        let set = infos.iter().filter_map(|info| {
-            let (_, value) = info.in_variants.iter().find(|(name, _)| *name == variant.name)?;
-            Some(format!("`{}={value}`", info.name))
-        });
-        let set: Vec<String> = set.collect();
-        let doc = variant.doc.trim().trim_end_matches('.');
-        let set = if set.is_empty() { String::new() } else { format!(": {}", set.join(", ")) };
-        format!(" `{}`: {doc}{set}.", variant.name)
-    });
-    let doc = format!("Sets the defaults of the other parameters.{}", about.collect::<String>());
-    let variant = ParamInfo {
-        name: VARIANT,
-        kind,
-        unit: NO_UNIT,
-        default: first.name.to_string(),
-        in_variants: Vec::new(),
-        range: kind.into(),
-        edges: Edges::default(),
-        source: "each variant's, as its meaning names it",
-        doc,
-    };
-    infos.insert(0, variant);
-    infos
 }
 
 /// Declares an enumeration as a parameter's type, with the word that users write for each value.

@@ -78,6 +78,14 @@ pub enum SpecError {
         /// What is wrong with it.
         problem: String,
     },
+    /// What is written does not go with the default of a parameter that is not written.
+    #[error("`{spec}`: {problem}")]
+    Default {
+        /// The scheme or queue as written.
+        spec: String,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl SpecError {
@@ -255,21 +263,44 @@ impl Spec {
         Err(self.bad_value(VARIANT, problem))
     }
 
-    /// Returns the error that the value written for `param` has the given problem.
+    /// Returns the error that the value written for `param`, or its default, has the given problem.
     pub fn bad_value(&self, param: &str, problem: impl Into<String>) -> SpecError {
-        let written = self.args.iter().rev().find(|(name, _)| name == param);
-        SpecError::BadValue {
-            name: self.name.clone(),
-            param: param.to_string(),
-            value: written.map(|(_, value)| value.clone()).unwrap_or_default(),
-            problem: problem.into(),
+        let problem = problem.into();
+        match self.args.iter().rev().find(|(name, _)| name == param) {
+            Some((_, value)) => SpecError::BadValue {
+                name: self.name.clone(),
+                param: param.to_string(),
+                value: value.clone(),
+                problem,
+            },
+            None => {
+                let problem = format!("{param}: {problem}");
+                SpecError::Default { spec: self.to_string(), problem }
+            }
         }
     }
 
-    /// Returns an error unless `ok`. For values that the parameter's range allows but other
-    /// parameters forbid.
-    pub fn require(&self, ok: bool, param: &str, problem: &str) -> Result<(), SpecError> {
-        if ok { Ok(()) } else { Err(self.bad_value(param, problem)) }
+    /// Returns an error unless `ok`: that one of `params`, which this spec sets, is not what its
+    /// table says that it must be beside other parameters.
+    ///
+    /// # Errors
+    /// `ok` is false.
+    pub fn require<P: Params>(&self, ok: bool, params: &P, param: &str) -> Result<(), SpecError> {
+        if ok {
+            return Ok(());
+        }
+        let texts = P::TEXTS.iter().zip(params.shown());
+        let (condition, value) = texts
+            .filter(|(text, _)| text.name == param)
+            .map(|(text, value)| (text.condition, value))
+            .next()
+            .unwrap_or_default();
+        if self.args.iter().any(|(name, _)| name == param) {
+            return Err(self.bad_value(param, format!("must be {condition}")));
+        }
+        let problem =
+            format!("{param} is {value} by default, and must be {condition}; write it, too");
+        Err(SpecError::Default { spec: self.to_string(), problem })
     }
 }
 

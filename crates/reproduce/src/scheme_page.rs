@@ -185,7 +185,9 @@ fn parameters(infos: &[ParamInfo]) -> String {
         "\n| name | unit | default | range | source | meaning |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
-    for ParamInfo { name, unit, default, range, source, doc, .. } in infos {
+    for info in infos {
+        let ParamInfo { name, unit, default, source, doc, .. } = info;
+        let range = &info.allowed();
         let unit = if *unit == NO_UNIT { "" } else { *unit };
         let (default, range, source, doc) = (cell(default), cell(range), cell(source), cell(doc));
         text += &format!("| `{name}` | {unit} | `{default}` | {range} | {source} | {doc} |\n");

@@ -24,7 +24,8 @@ pub struct ParameterFields {
 
 impl From<ParamInfo> for ParameterFields {
     fn from(info: ParamInfo) -> ParameterFields {
-        let ParamInfo { name, kind, unit, default, range, source, doc, .. } = info;
+        let range = info.allowed();
+        let ParamInfo { name, kind, unit, default, source, doc, .. } = info;
         ParameterFields { name, kind, unit, default, range, source, doc }
     }
 }

@@ -43,7 +43,7 @@ fn listed(page: &str) -> Vec<[String; 3]> {
 
 fn registered(scheme: &Scheme) -> Vec<[String; 3]> {
     let rows = (scheme.params)().into_iter();
-    rows.map(|info| [info.name.to_string(), info.default, info.range]).collect()
+    rows.map(|info| [info.name.to_string(), info.default.clone(), info.allowed()]).collect()
 }
 
 #[test]

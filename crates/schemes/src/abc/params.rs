@@ -95,7 +95,7 @@ paceline_cc::params! {
         /// Router: largest number of tokens saved.
         token_limit: f64 = 5.0, in 1.0.., unit "packets", source "code";
         /// Router: tokens at the start, at most `token_limit`.
-        token0: f64 = 0.0, in 0.0.., unit "packets", source "paper algorithm 1; code: 5";
+        token0: f64 = 0.0, in 0.0.., must "at most token_limit", unit "packets", source "paper algorithm 1; code: 5";
         /// Router: whether credit for unused capacity comes from unused opportunities, or from the
         /// target as the paper states it. Both accelerate equal shares of packets in the long run.
         credit: Credit = Credit::Unused, source "code; paper eq. 1: target";
@@ -111,7 +111,7 @@ paceline_cc::params! {
             source "paper §5.1";
         /// Router: how far ahead it knows the capacity. Works only on emulated links, and with
         /// `credit=target`. PK-ABC has one RTT.
-        lookahead: Span = Span::ZERO, source "ours; PK-ABC, paper §7.6: 100ms";
+        lookahead: Span = Span::ZERO, must "0s with credit=unused", source "ours; PK-ABC, paper §7.6: 100ms";
     }
     variants {
         /// The paper's sender of section 4.1, with the router of the authors' code.
@@ -136,9 +136,9 @@ impl AbcParams {
     /// If a value is out of its range, or two values contradict each other.
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
         let fits = self.token0 <= self.token_limit;
-        spec.require(fits, "token0", "expected a number from 0 to token_limit")?;
+        spec.require(fits, self, "token0")?;
         let unused = spec.args.iter().any(|(name, value)| name == "credit" && value == "unused");
         let known = self.lookahead.is_zero() || !unused;
-        spec.require(known, "lookahead", "looking ahead goes with credit=target only")
+        spec.require(known, self, "lookahead")
     }
 }

@@ -124,11 +124,13 @@ paceline_cc::params! {
         /// The largest number of groups by which the estimate is multiplied.
         deltas: u32 = 60, in 1..=10_000, unit "groups", source "libwebrtc; the draft: 1";
         /// The rate at the start, from `min_rate` to `max_rate`.
-        initial_rate: Rate = Rate::from_bps(300_000), in RATES, source "libwebrtc";
+        initial_rate: Rate = Rate::from_bps(300_000), in RATES, must "from min_rate to max_rate",
+            source "libwebrtc";
         /// The smallest target.
         min_rate: Rate = Rate::from_bps(30_000), in RATES, source "libwebrtc: the least rate of a video";
         /// The largest target, at least `min_rate`.
-        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, source "ours; applications have their own";
+        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, must "at least min_rate",
+            source "ours; applications have their own";
         /// Packets sent within this time form a group.
         burst_time: Span = Span::from_millis(5), source "draft §5.6";
         /// Variance of the queue's slope from group to group.
@@ -169,7 +171,8 @@ paceline_cc::params! {
         /// Shortest time between the receiver's reports.
         min_feedback: Span = Span::from_millis(50), in ..=Span::from_secs(10), source "libwebrtc";
         /// Longest time between the receiver's reports, at least `min_feedback`; zero for a report per packet.
-        max_feedback: Span = Span::from_millis(250), in ..=Span::from_secs(10), source "libwebrtc";
+        max_feedback: Span = Span::from_millis(250), in ..=Span::from_secs(10),
+            must "at least min_feedback", source "libwebrtc";
         /// Whether all lost data is sent again, as by TCP; without it, what the receiver of a video asks for.
         reliable: bool = false, source "ours";
     }
@@ -226,11 +229,11 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: GccParams = spec.params()?;
         let max_holds = params.max_rate >= params.min_rate;
-        spec.require(max_holds, "max_rate", "expected min_rate to 100Gbps")?;
+        spec.require(max_holds, &params, "max_rate")?;
         let initial_holds = (params.min_rate..=params.max_rate).contains(&params.initial_rate);
-        spec.require(initial_holds, "initial_rate", "expected min_rate to max_rate")?;
+        spec.require(initial_holds, &params, "initial_rate")?;
         let feedback_holds = params.max_feedback >= params.min_feedback;
-        spec.require(feedback_holds, "max_feedback", "expected min_feedback to 10s")?;
+        spec.require(feedback_holds, &params, "max_feedback")?;
         Ok(Halves {
             reliable: params.reliable,
             ack: AckPolicy::EACH,

@@ -78,7 +78,7 @@ paceline_cc::params! {
         /// Smallest rate, with which a flow begins.
         rmin: Rate = Rate::from_bps(150_000), in RATES, source "RFC 8698, figure 3";
         /// Largest rate, at least `rmin`.
-        rmax: Rate = Rate::from_bps(1_500_000), in RATES, source "RFC 8698, figure 3";
+        rmax: Rate = Rate::from_bps(1_500_000), in RATES, must "at least rmin", source "RFC 8698, figure 3";
         /// Reference congestion level: the signal at which a flow of `prio=1` at `rmax` rests.
         xref: Span = Span::from_millis(10), in DELAYS, source "RFC 8698, figure 3";
         /// Gain of the gradual update.
@@ -149,7 +149,7 @@ pub const SCHEME: Scheme = Scheme {
     )),
     build: |spec| {
         let params: NadaParams = spec.params()?;
-        spec.require(params.rmax >= params.rmin, "rmax", "expected rmin to 100Gbps")?;
+        spec.require(params.rmax >= params.rmin, &params, "rmax")?;
         Ok(Halves {
             reliable: params.reliable,
             ack: AckPolicy::EACH,

@@ -105,13 +105,15 @@ paceline_cc::params! {
         /// Smallest target of the queueing delay.
         qdelay_target_lo: Span = Span::from_millis(60), in DELAYS, source "draft; RFC 8298: 100ms";
         /// Largest target of the queueing delay, at least `qdelay_target_lo`.
-        qdelay_target_hi: Span = Span::from_millis(400), in DELAYS, source "draft, RFC 8298 §4.1.1.1";
+        qdelay_target_hi: Span = Span::from_millis(400), in DELAYS, must "at least qdelay_target_lo",
+            source "draft, RFC 8298 §4.1.1.1";
         /// Whether the target rises beside flows that fill the queue.
         competing_flows: bool = false, source "the authors' program; draft, RFC 8298: true";
         /// Smallest rate for the encoder.
         min_rate: Rate = Rate::from_bps(50_000), in RATES, source "ours; applications have their own";
         /// Largest rate for the encoder, at least `min_rate`.
-        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, source "ours; applications have their own";
+        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, must "at least min_rate",
+            source "ours; applications have their own";
         /// Smallest window.
         min_window: u64 = 3000, in 1..=1_000_000, unit "bytes", source "draft, RFC 8298 §4.1.1.1";
         /// Share of the window that remains after a loss.
@@ -133,7 +135,7 @@ paceline_cc::params! {
         /// Windows that may be in flight when the delay varies (version 2).
         overhead_min: f64 = 1.5, in 1.0..=100.0, unit "windows", source "draft";
         /// Windows that may be in flight while the delay is steady, at least `overhead_min` (version 2).
-        overhead_max: f64 = 3.0, in 1.0..=100.0, unit "windows", source "draft";
+        overhead_max: f64 = 3.0, in 1.0..=100.0, must "at least overhead_min", unit "windows", source "draft";
         /// Pacing rate as a multiple of the encoder's rate (version 2).
         pacing_headroom: f64 = 1.5, in 1.0..=100.0, source "draft";
         /// Pacing at `max_rate` is faster by this factor (version 2).
@@ -188,15 +190,11 @@ pub const SCHEME: Scheme = Scheme {
     )),
     build: |spec| {
         let params: ScreamParams = spec.params()?;
-        spec.require(
-            params.max_rate >= params.min_rate,
-            "max_rate",
-            "expected min_rate to 100Gbps",
-        )?;
+        spec.require(params.max_rate >= params.min_rate, &params, "max_rate")?;
         let targets_hold = params.qdelay_target_hi >= params.qdelay_target_lo;
-        spec.require(targets_hold, "qdelay_target_hi", "expected qdelay_target_lo to 60s")?;
+        spec.require(targets_hold, &params, "qdelay_target_hi")?;
         let overheads_hold = params.overhead_max >= params.overhead_min;
-        spec.require(overheads_hold, "overhead_max", "expected overhead_min to 100")?;
+        spec.require(overheads_hold, &params, "overhead_max")?;
         Ok(Halves {
             reliable: params.reliable,
             ack: AckPolicy::EACH,

@@ -56,8 +56,8 @@ paceline_cc::params! {
     pub struct VegasParams {
         /// Number of packets in queues below which the window grows.
         alpha: u32 = 2, unit "packets", source "Linux, ns-3; paper, ns-2: 1";
-        /// Number of packets in queues above which the window shrinks; at least `alpha`.
-        beta: u32 = 4, unit "packets", source "Linux, ns-3; paper, ns-2: 3";
+        /// Number of packets in queues above which the window shrinks.
+        beta: u32 = 4, must "at least alpha", unit "packets", source "Linux, ns-3; paper, ns-2: 3";
         /// Number of packets in queues above which slow start ends.
         gamma: u32 = 1, unit "packets", source "Linux, ns-3";
         /// How packets in queues are counted.
@@ -108,6 +108,6 @@ impl VegasParams {
     /// # Errors
     /// If a value is out of its range, or two values contradict each other.
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        spec.require(self.alpha <= self.beta, "beta", "expected at least alpha")
+        spec.require(self.alpha <= self.beta, self, "beta")
     }
 }

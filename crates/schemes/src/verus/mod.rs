@@ -77,7 +77,7 @@ paceline_cc::params! {
         epoch: Span = Span::from_millis(5), in Span::from_micros(100)..=Span::from_secs(1),
             source "paper §4";
         /// Time between fits of the delay profile, at least `epoch`.
-        refit: Span = Span::from_secs(1), source "paper §4";
+        refit: Span = Span::from_secs(1), must "at least epoch", source "paper §4";
         /// Share of the lost packet's window that remains.
         decrease: f64 = 0.7, in above(0.0).below(1.0), source "authors' code";
         /// Delay that ends slow start.
@@ -104,7 +104,7 @@ pub const SCHEME: Scheme = Scheme {
     build: |spec| {
         let params: VerusParams = spec.params()?;
         let holds_epoch = params.refit >= params.epoch;
-        spec.require(holds_epoch, "refit", "expected at least the length of an epoch")?;
+        spec.require(holds_epoch, &params, "refit")?;
         let ack = AckPolicy::EACH;
         Ok(Halves { ack, ..Halves::sender(move |setup| VerusSender::new(&params, setup.mss)) })
     },

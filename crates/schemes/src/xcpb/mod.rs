@@ -108,7 +108,7 @@ paceline_cc::params! {
         /// which keeps the queue below qmax.
         chi: f64 = 0.0, in 0.0..=1.0, source "eq. 7: 0.2286";
         /// Router: number of packets that should wait, so that the queue's speed can be measured.
-        kappa: f64 = 3.0, in 0.0..=10_000.0, unit "packets", source "paper §4.2; with 12 stations: 6";
+        kappa: f64 = 3.0, in 0.0..=10_000.0, must "above 0 with detect=average, the default", unit "packets", source "paper §4.2; with 12 stations: 6";
         /// Router: how it detects that the link is not fully used.
         detect: Detect = Detect::Average, source "eq. 11; eq. 9: counter; eq. 8: empty";
         /// Router: number of empty intervals after which growth is blind.
@@ -154,7 +154,7 @@ pub const SCHEME: Scheme = Scheme {
         let params: XcpbParams = spec.params()?;
         let (initial, pacing, gamma) = (params.initial_window, params.pacing, params.gamma);
         let can_detect = params.kappa > 0.0 || params.detect != Detect::Average;
-        spec.require(can_detect, "kappa", "with kappa=0 no average is below it; use detect=empty")?;
+        spec.require(can_detect, &params, "kappa")?;
         Ok(halves(
             move |setup| XcpSender::new(initial, 1.0, pacing, setup.mss),
             move || XcpbRouter::new(XcpbEfficiency::new(&params), gamma).with_inputs(params.inputs),

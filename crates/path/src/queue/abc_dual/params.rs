@@ -23,8 +23,8 @@ paceline_cc::params! {
         /// Time between updates of the weights.
         period: Span = Span::from_millis(100), in Span::from_millis(1)..,
             source "ours; the paper names none";
-        /// maxmin: number of flows of each queue that count as large, at most `counters`.
-        k: u32 = 10, in 1..=MOST, unit "flows", source "ours; the paper names none";
+        /// maxmin: number of flows of each queue that count as large.
+        k: u32 = 10, in 1..=MOST, must "at most counters", unit "flows", source "ours; the paper names none";
         /// maxmin: number of Space-Saving's counters for each queue.
         counters: u32 = 100, in 1..=MOST, unit "counters", source "ours: ten times k";
         /// maxmin: share by which a large flow's demand exceeds its rate.
@@ -59,7 +59,7 @@ impl AbcDualParams {
     /// # Errors
     /// `k` is larger than `counters`.
     pub(super) fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        spec.require(self.k <= self.counters, "k", "must be at most `counters`")
+        spec.require(self.k <= self.counters, self, "k")
     }
 
     /// Returns the parts of the buffer for ABC and for other traffic.

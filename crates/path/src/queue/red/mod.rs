@@ -45,8 +45,9 @@ paceline_cc::params! {
     pub struct RedParams {
         /// Average below which no packet is dropped: packets (`5`) or bytes (`5kB`).
         min: QueueLength = QueueLength::Packets(5), source "ns-3";
-        /// Average at which the probability is `max_p`, in the unit of `min`.
-        max: QueueLength = QueueLength::Packets(15), source "ns-3";
+        /// Average at which the probability is `max_p`.
+        max: QueueLength = QueueLength::Packets(15), must "at least min, in the same unit",
+            source "ns-3";
         /// Weight of one arrival in the average.
         w: f64 = 0.002, in above(0.0).up_to(1.0), source "ns-3";
         /// Probability of drops at `max`.
@@ -75,8 +76,8 @@ pub(super) const QUEUE: QueueEntry = QueueEntry::builtin(
     |spec, limit, stream| {
         let params: RedParams = spec.params()?;
         let (min, max) = (params.min, params.max);
-        spec.require(min.in_bytes() == max.in_bytes(), "max", "must have the same unit as min")?;
-        spec.require(min.number() <= max.number(), "max", "must not be below min")?;
+        let max_holds = min.in_bytes() == max.in_bytes() && min.number() <= max.number();
+        spec.require(max_holds, &params, "max")?;
         let ring = params.ring;
         Ok(Ring::before(Box::new(Red::new(params, limit, stream)), ring))
     },

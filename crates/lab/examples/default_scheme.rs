@@ -159,8 +159,8 @@ fn cost(case: &Case, scheme: &str) -> Result<Cost, String> {
         completion.map_or(case.longest_s, |completion| completion.p50 / 1e3).min(case.longest_s)
     };
     let repeats = |file: &paceline_sim::FlowOutcome| {
-        let again = file.sender.retransmits as f64;
-        again / (file.sender.sent as f64 - again).max(1.0)
+        let again = file.since_start.retransmits as f64;
+        again / (file.since_start.sent as f64 - again).max(1.0)
     };
     Ok(Cost {
         seconds: median(files.iter().map(seconds).collect()),

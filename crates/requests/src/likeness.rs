@@ -25,7 +25,7 @@ impl Likeness {
         let seen = |link: &LinkOutcome| (link.throughput_mbps.to_bits(), link.drops, link.marks);
         Some(Likeness {
             digest: outcome.digest.clone(),
-            sent: outcome.flows.iter().map(|flow| flow.sender.sent).collect(),
+            sent: outcome.flows.iter().map(|flow| flow.since_start.sent).collect(),
             links: links.map(seen).collect(),
         })
     }

@@ -178,9 +178,12 @@ pub struct FlowOutcome {
     /// Goodput in Mbit/s divided by the 95 % end-to-end delay in seconds (the thesis' §2.5:
     /// throughput divided by delay); `None` without such a delay, or if it is zero.
     pub power: Option<f64>,
-    /// Counters of the sender, including the warm-up.
+    /// Counters of the sender since the end of the warm-up; zeros during the warm-up.
     #[serde(flatten, serialize_with = "counters")]
     pub sender: SenderStats,
+    /// The same counters since the start of the run; not part of the JSON.
+    #[serde(skip)]
+    pub since_start: SenderStats,
     /// Completion times of these transfers, from the application's request to the last
     /// acknowledgement, including the handshake of a new connection; `None` if there are none.
     pub completion_ms: Option<Quantiles>,

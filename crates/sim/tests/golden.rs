@@ -12,7 +12,7 @@ const HEAD: &str = "\
 # What the scenarios give. Written by the test `golden` of paceline-sim with PACELINE_UPDATE=1.
 # scenario: the digest of every arrival of a packet, and packets that reached their receivers
 # link:     throughput in Mbit/s, utilisation, queueing delay in ms (mean, 95th percentile), drops, marks
-# flow:     goodput in Mbit/s, packets sent, of these again, timeouts, finished transfers
+# flow:     goodput in Mbit/s, packets sent since the start, of these again, timeouts, finished transfers
 # arrivals: flows that came, that finished, goodput in Mbit/s, completion time in ms (mean)
 ";
 
@@ -51,7 +51,7 @@ fn block(outcome: &Outcome) -> String {
         );
     }
     for flow in &outcome.flows {
-        let sender = flow.sender;
+        let sender = flow.since_start;
         let _ = writeln!(
             text,
             "  flow {}: {:.6} {} {} {} {}",

@@ -100,11 +100,11 @@ impl From<&Outcome> for Record {
         for flow in &outcome.flows {
             let name = format!("flow.{}", flow.name);
             record.set(format!("{name}.goodput"), flow.goodput_mbps);
-            record.set(format!("{name}.sent"), flow.sender.sent as f64);
-            record.set(format!("{name}.lost"), flow.sender.lost as f64);
+            record.set(format!("{name}.sent"), flow.since_start.sent as f64);
+            record.set(format!("{name}.lost"), flow.since_start.lost as f64);
             let counts = [
-                ("retransmits", flow.sender.counted_retransmits()),
-                ("timeouts", flow.sender.counted_timeouts()),
+                ("retransmits", flow.since_start.counted_retransmits()),
+                ("timeouts", flow.since_start.counted_timeouts()),
             ];
             for (figure, count) in counts {
                 if let Some(count) = count {

@@ -1,5 +1,7 @@
 //! The configuration of an account, the packets reported to it, and its counters.
 
+use std::ops::Sub;
+
 use paceline_cc::{EcnFeedback, NO_SEGMENT, Signals};
 
 use super::loss_recovery::LossRecovery;
@@ -165,5 +167,23 @@ impl SenderStats {
     /// Returns `timeouts`; `None` if the transport does not count it.
     pub fn counted_timeouts(&self) -> Option<u64> {
         (!self.is_partial).then_some(self.timeouts)
+    }
+}
+
+impl Sub for SenderStats {
+    type Output = SenderStats;
+
+    /// Returns what was counted after `before`.
+    fn sub(self, before: SenderStats) -> SenderStats {
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        SenderStats {
+            sent: since(self.sent, before.sent),
+            retransmits: since(self.retransmits, before.retransmits),
+            lost: since(self.lost, before.lost),
+            late: since(self.late, before.late),
+            timeouts: since(self.timeouts, before.timeouts),
+            probes: since(self.probes, before.probes),
+            acks: since(self.acks, before.acks),
+        }
     }
 }

@@ -56,7 +56,8 @@ impl Measure {
             Measure::Share => flow.goodput_mbps / outcome.goodput_mbps(),
             Measure::DelayP95Ms => flow.one_way_delay_ms.p95,
             Measure::LossPercent => {
-                100.0 * flow.sender.lost as f64 / flow.sender.sent.max(1) as f64
+                let counted = flow.since_start;
+                100.0 * counted.lost as f64 / counted.sent.max(1) as f64
             }
             Measure::Marks => link.marks as f64,
             Measure::FirstKb(millis) => {

@@ -70,7 +70,7 @@ pub struct Simulation {
 #[derive(Copy, Clone, Debug, Default)]
 struct WarmupTotals {
     goodput: u64,
-    lost: u64,
+    sender: SenderStats,
     on: Span,
     video: VideoStats,
 }
@@ -223,13 +223,13 @@ impl Simulation {
         match self.world.sender(place.sender) {
             Some(sender) => WarmupTotals {
                 goodput,
-                lost: sender.stats().lost,
+                sender: sender.stats(),
                 on: sender.on_time(now),
                 video: sender.video().map_or_else(VideoStats::default, |(_, stats)| stats),
             },
             None => WarmupTotals {
                 goodput,
-                lost: self.transport_counters(place).lost,
+                sender: self.transport_counters(place),
                 video: self
                     .transport_end(place)
                     .map_or_else(VideoStats::default, TransportEnd::frame_counts),
@@ -274,7 +274,7 @@ impl Simulation {
             rtt_samples: delays.samples,
             rtt_s: delays.rtt.as_secs_f64(),
             on_s: (now.on - warm.on).as_secs_f64(),
-            lost: now.lost - warm.lost,
+            lost: (now.sender - warm.sender).lost,
         }
     }
 
@@ -299,7 +299,7 @@ impl Simulation {
     }
 
     /// Returns the results so far. During the warm-up nothing is measured: rates, delays and
-    /// counters are zero, except the senders' counters and the digest.
+    /// counters are zero, except [`FlowOutcome::since_start`], [`Outcome::packets`] and the digest.
     ///
     /// # Errors
     /// An end of a complete transport has stopped working. Other errors were already returned by
@@ -362,10 +362,7 @@ impl Simulation {
             goodput_mbps: mbps(now.goodput - before.goodput, self.measured()),
             ..FlowOutcome::default()
         };
-        outcome.sender = match self.world.sender(place.sender) {
-            Some(sender) => sender.stats(),
-            None => self.transport_counters(place),
-        };
+        (outcome.sender, outcome.since_start) = (now.sender - before.sender, now.sender);
         for stage in [place.sender, place.receiver] {
             let end = self.world.transport_endpoint(stage);
             outcome.programs.extend(end.map_or_else(Vec::new, |end| end.end().programs()));

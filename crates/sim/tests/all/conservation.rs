@@ -54,7 +54,7 @@ fn packets_are_conserved_and_links_carry_what_they_can() {
             assert!(bytes(goodput) <= carried + 0.5, "seed {seed}: {} {carried}", bytes(goodput));
         }
         for flow in &outcome.flows {
-            let sender = flow.sender;
+            let sender = flow.since_start;
             assert!(sender.retransmits <= sender.sent && sender.late <= sender.lost, "{flow:?}");
             assert!(bytes(flow.goodput_mbps) <= (sender.sent * 9000) as f64);
         }

@@ -44,9 +44,29 @@ fn sums_agree_with_what_is_recorded_in_detail() {
         assert!((delay - all.one_way_delay_ms.mean).abs() < 1e-3, "{delay}");
         let rtt = 1e3 * sums.rtt_s / sums.rtt_samples as f64;
         assert!((rtt - all.rtt_ms.mean).abs() < 1e-3, "{rtt}");
-        assert!(sums.lost <= all.sender.lost && sums.packets > 1000);
+        assert!(sums.lost == all.sender.lost && sums.packets > 1000);
         assert!((10.0..90.0).contains(&sums.on_s), "{sums:?}");
         assert!(flow.rtt_ms.p95.is_nan(), "sums have no quantiles");
+    }
+}
+
+/// All counters of a flow cover the same time: from the end of the warm-up on.
+#[test]
+fn the_counters_of_senders_leave_the_warm_up_out() {
+    let mut all = scenario(Record::Metrics);
+    all.flows[0].workload = Workload::Bulk;
+    // Slow start fills the queue within the warm-up.
+    let of = |warmup, duration| {
+        let mut scenario = all.clone();
+        (scenario.warmup, scenario.duration) = (Span::from_secs(warmup), Span::from_secs(duration));
+        run(&scenario).expect("runs").flows
+    };
+    let (whole, early, late) = (of(0, 100), of(0, 10), of(10, 100));
+    for ((whole, early), late) in whole.iter().zip(&early).zip(&late) {
+        assert!(early.sender.retransmits > 0, "{:?}", early.sender);
+        assert_eq!(late.sender, whole.sender - early.sender);
+        assert_eq!(late.since_start, whole.sender);
+        assert_eq!(whole.since_start, whole.sender);
     }
 }
 

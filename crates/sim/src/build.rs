@@ -24,6 +24,7 @@ use crate::routes::{CarrierLists, Route, Routes};
 use crate::scenario::{
     Capacity, Direction, FlowSpec, QueueChoice, Record, RouterChoice, Scenario, Stretch,
 };
+use crate::stream_names::StreamNames;
 use crate::transport::{
     CustomTransport, TransportEndpoint, TransportEnds, TransportSetup, Unbuilt,
 };
@@ -77,6 +78,7 @@ pub(crate) fn lay_out(
         places: Places::default(),
         shared: Vec::new(),
         groups: Vec::new(),
+        stream_names: StreamNames::default(),
     };
     for index in 0..scenario.links.len() {
         builder.link(index)?;
@@ -128,6 +130,7 @@ struct Builder<'a> {
     shared: Vec<SharedFlow>,
     /// Endpoints of each group, see [`World::groups`].
     groups: Vec<Vec<usize>>,
+    stream_names: StreamNames,
 }
 
 /// A flow that shares its hosts with others.
@@ -362,7 +365,8 @@ impl Builder<'_> {
             _ => choose::ends(&spec.scheme, self.names)?,
         };
         let scheme = Arc::from(spec.scheme.to_string());
-        let mut later = self.hosts.starts(self.scenario, spec);
+        let starts = self.stream_names.unique(&format!("starts of {}", spec.name));
+        let mut later = self.hosts.starts(self.scenario, spec, &starts);
         for i in 0..spec.count {
             let name = match spec.count {
                 1 => spec.name.clone(),
@@ -444,14 +448,15 @@ impl Builder<'_> {
         let mut back = self.route(spec, &spec.back)?;
         self.over_medium(spec, (&mut forward, &mut back), route as usize)?;
         let half = spec.rtt / 2;
-        let data = self.pipe(&format!("data of {name}"), half, &spec.data)?;
+        let own = self.stream_names.unique(name);
+        let data = self.pipe(&format!("data of {own}"), half, &spec.data)?;
         // Real hosts outside of the simulation have their own processing times.
         let is_outside = self.outside.as_ref().is_some_and(|(outside, _)| *outside == spec.name);
         let longest = match is_outside {
             true => Span::ZERO,
             false => self.hosts.longest(self.scenario, spec, &self.rates),
         };
-        let place = format!("acks of {name}");
+        let place = format!("acks of {own}");
         let acks = self.host_pipe(&place, spec.rtt - half, &spec.acks, longest)?;
         if self.changeable {
             let own = [(data, spec.data.delay), (acks, spec.acks.delay)];

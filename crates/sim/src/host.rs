@@ -60,18 +60,18 @@ impl Hosts {
     }
 
     /// Returns, for each flow of a specification in order, how much later than specified it begins;
-    /// zero unless another flow begins at the same time.
+    /// zero unless another flow begins at the same time. `stream` names their random stream.
     pub(crate) fn starts(
         &self,
         scenario: &Scenario,
         spec: &FlowSpec,
+        stream: &str,
     ) -> impl FnMut() -> Span + use<> {
         let spread = match self.spreads_starts && begin_together(scenario, spec) {
             true => base_rtt(scenario, spec).as_nanos(),
             false => 0,
         };
-        let mut stream =
-            (spread > 0).then(|| Stream::new(self.seed, &format!("starts of {}", spec.name)));
+        let mut stream = (spread > 0).then(|| Stream::new(self.seed, stream));
         move || Span::from_nanos(stream.as_mut().map_or(0, |stream| stream.below(spread)))
     }
 }

@@ -71,6 +71,7 @@ mod routes;
 mod run;
 pub mod runs;
 pub mod scenario;
+mod stream_names;
 mod tcp_probe;
 mod timetable;
 mod transport;
@@ -91,6 +92,7 @@ pub use outcome::{
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};
+pub use stream_names::StreamNames;
 pub use tcp_probe::{TcpEvent, TcpEventKind, TcpObserver, TcpProbe, TcpValues};
 pub use transport::{
     CustomTransport, MakeHosts, MakeTransport, Media, TransportEnd, TransportEnds, TransportSetup,

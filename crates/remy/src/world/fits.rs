@@ -2,6 +2,7 @@
 
 use paceline_cc::{Rate, Span, Stream};
 use paceline_schemes::remy::Per;
+use paceline_sim::StreamNames;
 use paceline_sim::flow::On;
 use paceline_sim::path::{BufferSize, Impairments};
 use paceline_sim::scenario::{Capacity, QueueChoice, RouterChoice};
@@ -89,11 +90,16 @@ pub(super) fn ack_paths(network: &Network, seed: u64) -> Option<AckPaths> {
     }
     let own = network.own();
     // The general world names flows of one scheme by their numbers, and those of a table `remy`.
-    let streams = [own, network.senders - own].into_iter().flat_map(|count| {
-        (1..=count).map(move |number| match count == 1 || !network.starts.is_zero() {
-            true => Stream::new(seed, "acks of remy"),
-            false => Stream::new(seed, &format!("acks of remy-{number}")),
-        })
-    });
-    Some(AckPaths::new(impairments, streams.collect()))
+    let mut names = StreamNames::default();
+    let mut streams = Vec::new();
+    for count in [own, network.senders - own] {
+        for number in 1..=count {
+            let name = match count == 1 || !network.starts.is_zero() {
+                true => "remy".to_string(),
+                false => format!("remy-{number}"),
+            };
+            streams.push(Stream::new(seed, &format!("acks of {}", names.unique(&name))));
+        }
+    }
+    Some(AckPaths::new(impairments, streams))
 }

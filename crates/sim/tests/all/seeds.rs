@@ -1,7 +1,7 @@
 //! The seed of a run affects everything random, and each part draws different numbers.
 
 use paceline_cc::{Rate, Span};
-use paceline_path::BufferSize;
+use paceline_path::{BufferSize, Loss};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario, check_scheme};
 use paceline_sim::{Outcome, run};
 
@@ -96,4 +96,38 @@ fn a_run_says_whether_its_seed_decides_anything() {
     assert!(!ran(&lockstep).seed_used);
     let [first, second] = digests(&lockstep);
     assert_eq!(first, second);
+}
+
+/// Two flows of one name, each over a link of its own, lose and delay different packets, and do not
+/// begin together.
+#[test]
+fn flows_of_one_name_draw_different_numbers() {
+    let flows = |name: [&str; 2]| {
+        let mut scenario = links("droptail", 2);
+        // The two flows then differ only in what they lose.
+        scenario.host_jitter = Some(Span::ZERO);
+        scenario.flows.retain(|flow| flow.scheme.name() == "cubic");
+        for (flow, name) in scenario.flows.iter_mut().zip(name) {
+            flow.name = name.to_string();
+            flow.data.impairments.loss = Loss::Bernoulli(0.01);
+        }
+        ran(&scenario).flows
+    };
+    let same = flows(["cubic", "cubic"]);
+    assert_ne!(same[0].sender, same[1].sender);
+    assert_ne!(same[0].rtt_ms.mean, same[1].rtt_ms.mean);
+    // A name that no other flow has gives the draws that it gives alone.
+    assert_eq!(same[0].sender, flows(["cubic", "other"])[0].sender);
+
+    let without_loss = |name: [&str; 2]| {
+        let mut scenario = links("droptail", 2);
+        scenario.flows.retain(|flow| flow.scheme.name() == "cubic");
+        for (flow, name) in scenario.flows.iter_mut().zip(name) {
+            flow.name = name.to_string();
+            flow.path = vec!["link-0".into()];
+        }
+        ran(&scenario).flows.iter().map(|flow| flow.goodput_mbps).collect::<Vec<_>>()
+    };
+    let shares = without_loss(["cubic", "cubic"]);
+    assert_ne!(shares[0], shares[1], "both begin in one nanosecond");
 }

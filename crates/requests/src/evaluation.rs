@@ -8,7 +8,7 @@ use paceline_cc::{ArgumentError, Rate, Span};
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
-use paceline_remy::{Assessment, EvalRow, FileError, Network, Problem};
+use paceline_remy::{Assessment, EvalRow, FileError, Network, Problem, StarvedSender};
 use paceline_schemes::SCHEMES;
 use paceline_schemes::remy::{RemyParams, RuleTable};
 use paceline_sim::flow::{Amount, On};
@@ -140,7 +140,15 @@ impl EvaluationRequest {
         for (name, contender) in contenders.iter().take_while(|_| go_on()) {
             let row =
                 paceline_remy::eval(name, &network, rate, contender, duration, &seeds, spread);
-            rows.push(row.map_err(|error| EvaluationError::Build { name: name.clone(), error })?);
+            let row = row.map_err(|error| EvaluationError::Build { name: name.clone(), error })?;
+            if !was_on(&row.starved, row.throughput_mbps) {
+                let problem = format!(
+                    "no sender was on within the {duration} of a run, so that nothing is measured: {network}; make the \
+                     runs longer, or the time for which senders are off shorter"
+                );
+                return Err(ArgumentError::new("duration", problem).into());
+            }
+            rows.push(row);
         }
         Ok(rows)
     }
@@ -173,7 +181,17 @@ impl EvaluationRequest {
         let mut rows: Vec<Assessment> = Vec::new();
         for (name, contender) in contenders.iter().take_while(|_| go_on()) {
             let row = paceline_remy::assess(name, contender, specification, &seeds, rows.first());
-            rows.push(row.map_err(|error| EvaluationError::Build { name: name.clone(), error })?);
+            let row = row.map_err(|error| EvaluationError::Build { name: name.clone(), error })?;
+            if !was_on(&row.starved, row.throughput_mbps) {
+                let first = specification.specimens(self.first_seed);
+                let network = first.first().map_or_else(String::new, |one| one.network.to_string());
+                let problem = format!(
+                    "no sender was on within a run of any network, so that nothing is measured; the first network: \
+                     {network}; make the runs longer, or the time for which senders are off shorter"
+                );
+                return Err(ArgumentError::new("duration", problem).into());
+            }
+            rows.push(row);
         }
         Ok(rows)
     }
@@ -219,6 +237,11 @@ impl EvaluationRequest {
             false => Ok(all),
         }
     }
+}
+
+/// Returns true if a sender was on in a run: packets of some arrived, or some of them are starved.
+fn was_on(starved: &[StarvedSender], throughput_mbps: f64) -> bool {
+    throughput_mbps > 0.0 || !starved.is_empty()
 }
 
 /// Returns true for `remy`, whose tables may come from files, and for schemes that are not built in.

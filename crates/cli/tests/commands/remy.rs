@@ -282,7 +282,7 @@ fn built_in_tables_are_imported_and_exported() {
     for line in [
         &["remy", "import", "general-delta1", "-o", &readable][..],
         &["remy", "export", "general-delta1", "-o", &published],
-        &["remy", "eval", &readable, "--duration", "1s", "--seeds", "1"],
+        &["remy", "eval", &readable, "--duration", "10s", "--seeds", "1"],
     ] {
         let seen = paceline(line);
         assert_eq!(seen.code, 0, "{line:?}: {}", seen.err);

@@ -1,6 +1,7 @@
 //! Requests for evaluations of tables and schemes, and their defaults.
 
 use paceline_cc::Span;
+use paceline_remy::spec::Specification;
 use paceline_requests::evaluation::{
     EvaluationError, EvaluationNetwork, EvaluationRequest, find_table,
 };
@@ -75,4 +76,22 @@ fn errors_name_the_argument() {
 fn built_in_tables_are_found_by_name() {
     let (table, about) = find_table("starter").expect("a built-in table");
     assert!(!table.rules().is_empty() && about.contains("starter"));
+}
+
+/// A network on which nobody sends had a score of 0, which is better than that of most tables.
+#[test]
+fn a_network_on_which_no_sender_is_on_is_an_error_that_names_it() {
+    let off = Span::from_secs(1_000_000);
+    let network = EvaluationNetwork { off, ..EvaluationNetwork::default() };
+    let error = request().on_network(&network, &Names::default(), &|| true).expect_err("no rows");
+    let text = error.to_string();
+    assert!(text.contains("no sender was on within the 2s") && text.contains("150"), "{text}");
+
+    let text = "duration = \"2s\"\n[networks]\nlink = \"15Mbps\"\nrtt = \"150ms\"\nsenders = 2\n\
+                on = \"5s\"\noff = \"1000000s\"\n";
+    let mut specification = Specification::parse(text).expect("a specification");
+    let error = EvaluationRequest { duration: None, ..request() }
+        .on_specification(&mut specification, &Names::default(), &|| true)
+        .expect_err("no rows");
+    assert!(error.to_string().contains("no sender was on within a run of any network"), "{error}");
 }

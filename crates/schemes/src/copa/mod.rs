@@ -54,9 +54,10 @@
 //! overshoot, fall far below, and begin again: with `variant=paper`, one flow on a constant 24
 //! Mbit/s with an RTT of 100 ms uses a third of it for good. The detection of modes often errs.
 //! Flows that oscillate out of step do not empty the queue, take each other for competitors, and
-//! then behave as competitors: four flows on 12 Mbit/s with 100 ms fill a buffer of 1000 packets
-//! like loss-based ones. Beside Cubic, `RTTmin` is soon the minimum of Cubic's sawtooth, where Copa
-//! concludes that it is alone.
+//! then behave as competitors: with `velocity=paper`, four flows on 12 Mbit/s with 100 ms fill a
+//! buffer of 1000 packets like loss-based ones (95 % of the queueing delays are below 633 ms, and
+//! below 37 ms with the default). Beside Cubic, `RTTmin` is soon the minimum of Cubic's sawtooth,
+//! where Copa concludes that it is alone.
 //!
 //! # Source
 //! V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet,

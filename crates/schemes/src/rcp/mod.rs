@@ -26,7 +26,7 @@
 //! | `C`, `y` | over the interval that ends | over the last `t`; `y` as it was when a packet came |
 //! | `d0` | moving average of the RTTs in headers | mean of `rtt` plus sojourn over the last `d0` |
 //! | `q` | all waiting packets | the packets behind the departing one |
-//! | bounds of `R` | `floor` to `eta*C` | `floor`, no upper bound |
+//! | bounds of `R` | `floor` to `eta*C` | `floor` to 12.6 Gbit/s, the most that their header can carry |
 //!
 //! The initial rate is 5 % of the capacity of the first interval, and applies from the end of that
 //! interval. The floor of RCP's ns-2 model is a hundredth of a packet per RTT, but its senders ask

@@ -4,7 +4,8 @@
 //! # What it does
 //! Every `t_rho`, a router computes its load, `rho = (lambda + kappa_q * q) / (gamma_l * C *
 //! t_rho)`, from the bytes that arrived, `lambda`, a smoothed queue, `q`, and the capacity, `C`,
-//! and shows it as low (below 80 %), high, or overload (from 100 % on). Packets collect the highest
+//! and shows it as low (below 80 %), high, or overload (from 100 % on; with `rule=authors` above 100
+//! %). Packets collect the highest
 //! load of their path, and receivers return it. While it is low, a sender increases its window by a
 //! share per round trip; while it is high, by a packet. Upon overload it reduces the window by an
 //! eighth, waits for `t_rho` until routers have measured again, adds for one round trip, and only

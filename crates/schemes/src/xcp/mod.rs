@@ -40,8 +40,12 @@
 //! (XCP-b, eq. 5), and `d` contains its delay; if it is too low, the difference stays unused. On
 //! links whose capacity varies within an RTT the feedback is too old, and the window of a flow
 //! jumps. Unpaced senders answer a large grant with a burst. XCP yields to traffic that does not
-//! follow its feedback. Routers trust the headers. RTTs above 1 s count as 1 s (as in ns-2): one flow uses
-//! 96 % of 12 Mbit/s at 1 s, 59 % at 1.1 s and 26 % at 2 s.
+//! follow its feedback. Routers trust the headers.
+//!
+//! RTTs above 1 s count as 1 s (as in ns-2). At these RTTs a flow may stay at its initial window for
+//! a minute or more: an interval without packets sets `d` to 50 ms, as in ns-2's `xcpq.cc`, and the
+//! window of a flow alone leaves such intervals. From 100 s to 300 s one flow uses 100 % of 12
+//! Mbit/s at 1 s and at 1.1 s, and 70 % at 2 s.
 //!
 //! # Source
 //! D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product Networks,

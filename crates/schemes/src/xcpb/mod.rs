@@ -32,7 +32,8 @@
 //! Blind growth is linear: the time to fill a link is proportional to the bandwidth-delay product
 //! divided by `Qmax` (Fig. 5), and growth starts anew whenever the capacity has risen. The router
 //! sees the queue a round trip late: where capacity falls within an RTT, it overshoots as XCP does.
-//! A queue of `kappa` packets stands. With a `Qmax` larger than the buffer packets are lost. On
+//! At RTTs above 1 s a flow may stay at its initial window for a minute or more, as in
+//! [XCP](crate::xcp). A queue of `kappa` packets stands. With a `Qmax` larger than the buffer packets are lost. On
 //! cellular links it is blind much of the time (ABC, §8).
 //!
 //! # Source

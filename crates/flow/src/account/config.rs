@@ -177,6 +177,7 @@ impl Sub for SenderStats {
     fn sub(self, before: SenderStats) -> SenderStats {
         let since = |now: u64, before: u64| now.saturating_sub(before);
         SenderStats {
+            is_partial: self.is_partial,
             sent: since(self.sent, before.sent),
             retransmits: since(self.retransmits, before.retransmits),
             lost: since(self.lost, before.lost),

@@ -40,7 +40,8 @@ use crate::temporary::Folder;
 Examples:
   paceline contest --entries 'cubic[beta=0.5..0.9/9],copa[delta=0.1..1.0],sprout,bbr'
   paceline contest --entries sprout,abc --training verizon.down --secret att.down -o out
-  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE -t 70' --outside 'iperf3 -s' --wait-for 5201")]
+  paceline contest --command 'tcp=iperf3 -c $PACELINE_BASE -t 70' \\
+    --outside 'iperf3 -s' --wait-for 5201")]
 pub(crate) struct Contest {
     /// Schemes, separated by commas; ./mine.py is a controller in Python. A parameter may be a range such as
     /// 0.5..0.9/5 or a list such as a|b; the entry then stands for one scheme per value

@@ -177,7 +177,7 @@ fn mistakes_on_specifications() {
     let on = folder.write("on.toml", SPECIFICATION.as_bytes());
     let wrong = folder.write("wrong.toml", SPECIFICATION.replace("\"50ms\"", "50").as_bytes());
     for (arguments, code, word) in [
-        (vec!["--on", &on, "--rtt", "10ms"], 2, "--rtt: the networks are those of"),
+        (vec!["--on", &on, "--rtt", "10ms"], 2, "sets the networks: set --rtt in that file"),
         (vec!["--on", &wrong], 2, "wrong.toml: line 4: networks.rtt"),
         (vec!["--on", "none.toml"], 2, "none.toml: cannot be read"),
         (vec!["--on", "5"], 2, "or a specification, a file whose name ends in .toml"),

@@ -155,7 +155,7 @@ pub const SCHEME: Scheme = Scheme {
     plot_style: PlotStyle::new(Hue::Blue, Dash::Dashed, Shape::Down),
     bulk: None,
     note: Some(Note::new(
-        "it falls to one packet when RTTs stay above twice the smallest one, and needs \
+        "it falls to two packets when RTTs stay above twice the smallest one, and needs \
          seconds to fill a long path again",
     )),
     build: |spec| {

@@ -58,7 +58,9 @@ impl Account {
     fn on_losses(&mut self, now: Time, prior: u64, losses: &Losses) -> Feedback<'_> {
         let was_repairing = self.recovery.is_repairing();
         let congestion = self.recovery.on_ack(&self.event(prior, losses));
-        self.timers.on_congestion();
+        if congestion.is_some() {
+            self.timers.on_congestion();
+        }
         if self.config.linux && self.timers.repaired_segment == self.cumulative {
             // Linux calls `tcp_rearm_rto` in place of this timer: the timeout counts from when the
             // oldest data was last sent.

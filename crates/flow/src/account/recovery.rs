@@ -223,7 +223,8 @@ impl Recovery {
     pub(crate) fn on_ack(&mut self, event: &Event) -> Option<Congestion> {
         self.outstanding += event.lost as u64;
         if event.late > 0 {
-            // The packet that the probe repeated has arrived, too: nothing was lost.
+            // Most likely the packet that the probe repeated: then nothing was lost (Linux asks for
+            // the DSACK of exactly this one, `FLAG_DSACK_TLP`).
             self.probed_end = u64::MAX;
         }
         if event.late > 0 && self.state != State::Open {

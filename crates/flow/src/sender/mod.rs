@@ -23,7 +23,7 @@ use paceline_cc::{
 use self::config::Constants;
 use self::handshake::Connector;
 use self::pacer::Pacer;
-use self::timers::answers_echo;
+use self::timers::answer_echo;
 use crate::account::{Account, Loss, RttEstimator, SenderStats, Sent};
 use crate::workload::{Frame, Source, Transfer, VideoStats};
 
@@ -323,7 +323,7 @@ impl Sender {
         if let Some(rtt) = feedback.rtt {
             self.latest_rtt = rtt;
         }
-        self.cwr |= answers_echo(feedback.congestion);
+        answer_echo(&mut self.cwr, feedback.congestion);
         self.controller.on_feedback(&feedback);
         self.replan();
         self.account.on_window(self.plan.cwnd);
@@ -505,7 +505,7 @@ impl Sender {
             self.pacer.on_send(now, size, self.plan.burst);
         }
         self.last_sent = now;
-        let cwr = std::mem::take(&mut self.cwr);
+        let cwr = !retransmission && std::mem::take(&mut self.cwr); // RFC 3168 §6.1.2: on new data
         *place = Packet {
             flow: self.config.setup.flow,
             size,

@@ -10,11 +10,15 @@ use crate::account::{Expired, Sent};
 /// Time until the earliest wake-up for a timer, so that time goes on even if a controller leaves its timer in the past.
 const LEAST_WAIT: Span = Span::from_micros(1);
 
-/// Returns true if a reaction to `congestion` answers the classic echo: any reduction of the window
-/// does (RFC 3168 §6.1.2).
+/// Notes in `cwr` whether the classic echo is to be answered: after each reduction of the window
+/// (RFC 3168 §6.1.2), unless it is undone (`tcp_ecn_withdraw_cwr`).
 #[inline]
-pub(super) fn answers_echo(congestion: Option<Congestion>) -> bool {
-    matches!(congestion, Some(Congestion::Ecn | Congestion::Loss | Congestion::Timeout))
+pub(super) fn answer_echo(cwr: &mut bool, congestion: Option<Congestion>) {
+    match congestion {
+        None | Some(Congestion::LossAfterMark) => {}
+        Some(Congestion::Ecn | Congestion::Loss | Congestion::Timeout) => *cwr = true,
+        Some(Congestion::Undo) => *cwr = false,
+    }
 }
 
 impl Sender {
@@ -106,7 +110,7 @@ impl Sender {
                 }
                 Expired::Losses(feedback) | Expired::Timeout(feedback) => feedback,
             };
-            self.cwr |= answers_echo(feedback.congestion);
+            answer_echo(&mut self.cwr, feedback.congestion);
             self.controller.on_feedback(&feedback);
             self.replan();
             self.account.on_window(self.plan.cwnd);

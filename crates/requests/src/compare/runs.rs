@@ -119,10 +119,12 @@ impl CompareRuns {
     }
 
     /// Returns further runs if in some row half the interval of the median exceeds `share` of the
-    /// median, in utilization or p95 delay. All schemes of a link get equal numbers of runs. A row
+    /// median, in utilization or p95 delay; a scheme from which nothing arrives has no delay. All schemes of a link get equal numbers of runs. A row
     /// with [`MOST_RUNS`] runs gets no more, and is returned if its interval is still that wide.
     pub fn further_jobs(&self, share: f64) -> (Vec<CompareJob>, Vec<StillWide>) {
-        let is_narrow = |figure: &Distribution| figure.relative_error() <= share;
+        // More runs do not measure a figure that no run has.
+        let is_narrow =
+            |figure: &Distribution| figure.median.is_nan() || figure.relative_error() <= share;
         let is_wide = |rows: &Vec<CompareRow>| {
             let summary = summary_row(&rows.iter().collect::<Vec<_>>());
             ![summary.utilization, summary.queue_delay_ms.p95].iter().all(is_narrow)

@@ -108,6 +108,28 @@ fn further_runs_are_those_of_all_schemes_of_a_link() {
 }
 
 #[test]
+fn a_scheme_from_which_nothing_arrives_needs_no_further_runs() {
+    let request = CompareRequest { runs: Runs::new(6), ..request(&["4Mbps"]) };
+    let further = |is_silent: bool| {
+        let mut runs = request.plan(&CompareLimits::default()).expect("a plan");
+        let jobs = runs.jobs();
+        let made = runs.make(jobs[0], &Names::default(), &|| true);
+        let cubic = made.expect("runs").expect("to the end");
+        for (at, job) in jobs.into_iter().enumerate() {
+            let mut row = cubic.clone();
+            // The second scheme of the two.
+            if at % 2 == 1 {
+                row.queue_delay_ms.p95 = if is_silent { f64::NAN } else { at as f64 };
+            }
+            runs.record(job, row);
+        }
+        runs.further_jobs(0.02).0.len()
+    };
+    assert_eq!(further(true), 0);
+    assert_eq!(further(false), 2 * 10);
+}
+
+#[test]
 fn lists_of_rtts_and_buffers_are_settings_of_each_link() {
     let mut request = CompareRequest {
         omniscient: true,

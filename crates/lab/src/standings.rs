@@ -28,7 +28,7 @@ pub struct Attempt {
     /// Place by power within the round; `None` for the omniscient protocol, and if nothing arrived.
     pub place: Option<usize>,
     /// True if no other entry of the round has more throughput with as little delay, or less delay with as much
-    /// throughput.
+    /// throughput. False if nothing arrived in most of the runs.
     pub on_front: bool,
     /// Figures over several runs. The fields above then have their medians.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,10 +39,10 @@ pub struct Attempt {
     /// Throughput as a share of the capacity, the median over the runs.
     #[serde(skip)]
     pub utilization: f64,
-    /// Number of runs, and of those in which nothing arrived.
+    /// Number of runs.
     #[serde(skip)]
     pub runs: usize,
-    /// See `runs`.
+    /// Number of runs in which nothing arrived.
     #[serde(skip)]
     pub silent_runs: usize,
 }
@@ -148,6 +148,13 @@ impl Attempt {
         Attempt::of_runs((OMNISCIENT, "bound"), place, &figures)
     }
 
+    /// Returns the delay and the throughput, by which an attempt may be on the front: NaN if nothing arrived in most of
+    /// the runs, since the delay is that of the others only.
+    fn point(&self) -> (f64, f64) {
+        let is_silent = 2 * self.silent_runs > self.runs;
+        (if is_silent { f64::NAN } else { self.delay_ms }, self.throughput_mbps)
+    }
+
     /// Returns a warning if nothing arrived in some run.
     pub fn warning(&self) -> Option<String> {
         let Attempt { entry, trace, runs, silent_runs, .. } = self;
@@ -161,8 +168,7 @@ impl Attempt {
 /// arrived has no place.
 pub fn rank(attempts: &mut [Attempt]) {
     let places = places(&attempts.iter().map(|it| it.power).collect::<Vec<_>>());
-    let points: Vec<(f64, f64)> =
-        attempts.iter().map(|it| (it.delay_ms, it.throughput_mbps)).collect();
+    let points: Vec<(f64, f64)> = attempts.iter().map(Attempt::point).collect();
     let front = front(&points);
     for (at, attempt) in attempts.iter_mut().enumerate() {
         attempt.place = attempt.power.map(|_| places[at]);
@@ -223,6 +229,7 @@ mod tests {
         let mut attempts = [odd, entry("steady", &[(2.0, 100.0); 5])];
         rank(&mut attempts);
         assert_eq!(attempts[0].entry, "steady");
+        assert_eq!(attempts.each_ref().map(|it| it.on_front), [true, false]);
         let never = entry("never", &[silent, silent]);
         assert!(never.power.is_none() && never.delay_ms.is_nan());
         assert_eq!(entry("one", &[silent]).warning(), Some("one on t: no packet arrived".into()));

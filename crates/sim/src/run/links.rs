@@ -90,7 +90,9 @@ impl Simulation {
             let records = self.world.recorder.as_ref().map(|all| &all.links);
             let record = records.and_then(|all| all.get(place)?.as_ref());
             let delivered = record.map_or(0, |record| record.sojourn.len()) as f64;
-            let delays_s = delivered * link.queue_delay_ms.mean / 1e3;
+            // No packet, no delay: the mean of none is NaN.
+            let delays_s =
+                if delivered > 0.0 { delivered * link.queue_delay_ms.mean / 1e3 } else { 0.0 };
             outcome.throughput_mbps += link.throughput_mbps;
             outcome.stations.push(StationOutcome {
                 link,

@@ -215,6 +215,7 @@ fn capacities_of_stations_are_those_of_the_whole_run() {
         let mean = bins[warmup as usize..].iter().sum::<f64>() / (20 - warmup) as f64;
         assert!((point.link.capacity_mbps / mean - 1.0).abs() < 0.1, "{warmup}: {mean}");
         assert_eq!((idle.link.capacity_mbps, idle.link.utilization), (0.0, 0.0));
+        assert!(idle.waiting_packets == 0.0 && point.waiting_packets > 1.0, "{warmup}");
         assert!(idle.link.series.as_ref().expect("recorded").capacity_mbps[5].is_nan());
     }
 }

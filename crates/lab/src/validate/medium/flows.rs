@@ -260,7 +260,9 @@ fn figures(flows: Flows, outcome: &Outcome) -> Result<Vec<f64>, String> {
     let waiting = access_point.ok_or("there is no access point")?.waiting_packets;
     let mut figures = vec![all];
     figures.extend(both_ways(flows).then_some(up / all));
-    figures.extend([(waiting - 1.0).max(0.0), outcome.pooled.rtt_ms.mean]);
+    // `max` would make 0 of a number that was not measured.
+    let queue = if waiting < 1.0 { 0.0 } else { waiting - 1.0 };
+    figures.extend([queue, outcome.pooled.rtt_ms.mean]);
     Ok(figures)
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use paceline_emulator::output::{EmulationReport, FlowFigures};
 use paceline_emulator::{DirectionSummary, Summary};
+use paceline_requests::numbers::fixed;
 
 use super::{DirectionSetup, Emulation};
 
@@ -61,8 +62,8 @@ pub(super) fn flows(report: &EmulationReport) -> Vec<String> {
 
 fn flow_line(way: &str, name: &str, figures: &FlowFigures) -> String {
     let FlowFigures { throughput_mbps, queue_delay_ms, drops, .. } = figures;
-    let p95 = queue_delay_ms.p95;
-    format!("{way} {name}: {throughput_mbps:.3} Mbit/s, p95 {p95:.1} ms, {drops} dropped")
+    let p95 = fixed(queue_delay_ms.p95, 1);
+    format!("{way} {name}: {throughput_mbps:.3} Mbit/s, p95 {p95} ms, {drops} dropped")
 }
 
 /// Returns the paths of the files that an emulation writes.
@@ -97,6 +98,9 @@ mod tests {
             flow_line("up", "udp 10.0.0.1:5 > 10.0.0.2:6", &figures),
             "up udp 10.0.0.1:5 > 10.0.0.2:6: 1.250 Mbit/s, p95 40.0 ms, 3 dropped"
         );
+        figures.queue_delay_ms.p95 = f64::NAN;
+        let nothing_passed = flow_line("up", "others", &figures);
+        assert_eq!(nothing_passed, "up others: 1.250 Mbit/s, p95 - ms, 3 dropped");
     }
 
     #[test]

@@ -80,11 +80,13 @@ mod tests {
             if command == "medium" {
                 continue;
             }
-            let of_file = if takes_files { "that of the scenario file, or " } else { "" };
+            let (starts, of_file) = match takes_files {
+                true => (SCENARIO, "that of the scenario file, or "),
+                false => (ONE_SCHEME, ""),
+            };
             let stated = help(command, "spread");
-            let end = format!("[default: {of_file}{}]", one.spread.show());
+            let end = format!(". {starts} [default: {of_file}{}]", one.spread.show());
             assert!(stated.ends_with(&end), "{command}: {stated}");
-            assert!(stated.contains("start at 0") || takes_files, "{command}: {stated}");
         }
     }
 

@@ -19,7 +19,8 @@ holds in one to four of five runs.";
 const END: &str = "\
 | to | run |
 | --- | --- |
-| read the page: each claim's words, checks, changes, cause | `make docs`, then `out/docs/reproduction.md`, or one file for each paper in `out/docs/reproduction`, which also has a plot of all figures; or *Claims* in the page of `make site` |
+| read the page: each claim's words, checks, changes, cause | `make docs`, then `out/docs/reproduction.md`, or one file \
+for each paper in `out/docs/reproduction`, which also has a plot of all figures; or *Claims* in the page of `make site` |
 | measure a claim | `paceline reproduce A13 --traces TRACES` |
 | measure all of them | `sudo paceline reproduce --traces TRACES --tables TABLES --live -o out/reproduce` |
 | keep new figures | add `--keep crates/reproduce/claims/measured.tsv` to either command, then `make docs` |

@@ -1,7 +1,7 @@
 //! Jain's fairness index.
 
-/// Returns Jain's fairness index of the shares: 1 if all are equal, 1/n if one of n has everything. NaN if nobody has
-/// anything, or there are no shares: what was not shared out is neither fair nor unfair.
+/// Returns Jain's fairness index of the shares: 1 if all are equal, 1/n if one of n has everything. NaN if all shares
+/// are zero or there are none.
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

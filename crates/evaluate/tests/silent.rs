@@ -67,7 +67,7 @@ fn rows(cases: &str, runs: u32) -> Vec<Row> {
 }
 
 #[test]
-fn who_stops_is_not_good_by_what_arrived_before() {
+fn a_flow_that_stops_is_not_good_by_what_arrived_before() {
     let rows = rows("rfc9743,rfc8867,rfc8869", 1);
     let by_arrivals = |row: &&Row| {
         row.figure.is_some_and(|figure| {
@@ -105,7 +105,7 @@ const GOOD_FOR_NOTHING: [&str; 19] = [
 ];
 
 #[test]
-fn who_sends_nothing_is_good_to_others_only() {
+fn a_flow_that_sends_nothing_is_good_to_others_only() {
     let rows = rows("rfc9743,rfc8867,rfc8869,bbr-draft", 1);
     let is_good = |row: &&Row| row.scheme == "nothing" && row.verdict == Some(Verdict::Good);
     let good: Vec<&str> = rows.iter().filter(is_good).map(|row| row.id).collect();

@@ -288,7 +288,9 @@ impl Found<'_> {
         match self.failures.iter().find(|(name, _)| names.contains(name)) {
             Some((name, problem)) if *name == names[0] => problem.clone(),
             Some((name, problem)) => format!("{name}: {problem}"),
-            None => "the runs have no such figure: nothing arrived, or nothing completed".into(),
+            None => "the runs have no such figure: nothing arrived or completed, or there was no \
+                     such event"
+                .into(),
         }
     }
 

@@ -16,8 +16,9 @@ impl Progress for Quiet {
     fn done(&self, _task: &str, _cost: f64) {}
 }
 
-/// A window of 20 packets until a time, and none from then on.
+/// A window of some packets until a time, and none from then on.
 struct Until {
+    packets: u64,
     stop: Time,
     mss: u32,
     has_stopped: bool,
@@ -36,16 +37,19 @@ impl Controller for Until {
         if self.has_stopped {
             Plan::window(0).exact()
         } else {
-            Plan::window(20 * u64::from(self.mss)).timer(self.stop)
+            Plan::window(self.packets * u64::from(self.mss)).timer(self.stop)
         }
     }
 }
 
-/// Answers criteria about `nothing`, which sends nothing, and `stops`, which stops after 15 s.
-fn rows(cases: &str, runs: u32) -> Vec<Row> {
+/// Answers criteria about `nothing`, which sends nothing, `stops`, which stops after 15 s, and `few`, which
+/// keeps four packets in flight.
+fn rows(cases: &str, only: &[&str], evaluated: &[&str]) -> Vec<Row> {
     let mut schemes = registry::builtin().clone();
-    for (name, stop) in [("nothing", Time::ZERO), ("stops", Time::from_secs(15))] {
+    for (name, packets, stop) in [("nothing", 20, 0), ("stops", 20, 15), ("few", 4, 1000)] {
+        let stop = Time::from_secs(stop);
         let halves = Halves::sender(move |setup| Until {
+            packets,
             stop,
             mss: setup.mss,
             has_stopped: stop == Time::ZERO,
@@ -53,11 +57,11 @@ fn rows(cases: &str, runs: u32) -> Vec<Row> {
         schemes.add(SchemeEntry::new(name, move |_| Ok(halves.clone()))).expect("a free name");
     }
     let request = Request {
-        schemes: vec!["nothing".into(), "stops".into()],
+        schemes: evaluated.iter().map(ToString::to_string).collect(),
         documents: documents(cases).expect("known"),
-        only: Vec::new(),
+        only: only.iter().map(ToString::to_string).collect(),
         quick: true,
-        runs: Some(runs),
+        runs: Some(1),
         seed: 1,
     };
     let names = Arc::new(Names::from(schemes));
@@ -68,7 +72,7 @@ fn rows(cases: &str, runs: u32) -> Vec<Row> {
 
 #[test]
 fn a_flow_that_stops_is_not_good_by_what_arrived_before() {
-    let rows = rows("rfc9743,rfc8867,rfc8869", 1);
+    let rows = rows("rfc9743,rfc8867,rfc8869", &[], &["nothing", "stops"]);
     let by_arrivals = |row: &&Row| {
         row.figure.is_some_and(|figure| {
             ["95th percentile of the frames' delay", "Jain's index"].contains(&figure)
@@ -79,6 +83,13 @@ fn a_flow_that_stops_is_not_good_by_what_arrived_before() {
     for row in judged {
         assert_ne!(row.verdict, Some(Verdict::Good), "{}: {}: {}", row.id, row.scheme, row.answer);
     }
+}
+
+#[test]
+fn a_start_without_a_queue_has_none_to_drain() {
+    let drain = rows("bbr-draft", &["bbr-draft.3.time"], &["nothing", "few"]);
+    let figures: Vec<_> = drain.iter().map(|row| (row.median, row.verdict)).collect();
+    assert_eq!(figures, [(None, Some(Verdict::NotAnswerable)), (Some(0.0), Some(Verdict::Good))]);
 }
 
 /// Criteria about other flows, and those that ask to send little.
@@ -106,7 +117,7 @@ const GOOD_FOR_NOTHING: [&str; 19] = [
 
 #[test]
 fn a_flow_that_sends_nothing_is_good_to_others_only() {
-    let rows = rows("rfc9743,rfc8867,rfc8869,bbr-draft", 1);
+    let rows = rows("rfc9743,rfc8867,rfc8869,bbr-draft", &[], &["nothing"]);
     let is_good = |row: &&Row| row.scheme == "nothing" && row.verdict == Some(Verdict::Good);
     let good: Vec<&str> = rows.iter().filter(is_good).map(|row| row.id).collect();
     assert_eq!(good, GOOD_FOR_NOTHING);

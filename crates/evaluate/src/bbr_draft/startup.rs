@@ -177,8 +177,11 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "s",
             "The queue of the start takes {} to drain",
             |look| {
-                let from = peak(look);
-                Series::queue(look).until_drained(DRAINED, 0.04, from, 10.0)
+                let (queue, from) = (Series::queue(look), peak(look));
+                // A start that makes no queue has none to drain, if the flow carries data.
+                let carries_data = look.mean("flow.subject.goodput", 0.0, 3.0) > 0.0;
+                if carries_data && queue.largest(0.0, 3.0) <= DRAINED { return 0.0 }
+                queue.until_drained(DRAINED, 0.04, from, 10.0)
             },
         )
         .without_cubic()
@@ -234,6 +237,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             "With half of the capacity from 0.8 s on, a flow paces below 70 % of the first bandwidth for {}",
             |look| {
                 let pacing = Series::pacing(look).times(1.0 / LINK);
+                // Without a peak, too: `min` leaves NaN out.
                 let from = peak(look).min(1.5);
                 pacing.longest(|gain| gain < 0.7, from - 0.5, from + 2.5)
             },

@@ -58,9 +58,9 @@ impl Look<'_> {
         100.0 * sum("lost") / sum("sent")
     }
 
-    /// Returns the 95th percentile of the delay of a flow's frames in milliseconds. A frame that did not arrive counts
-    /// with the length of the run. NaN if none arrived. The length of the run, too, if no data arrived in its last
-    /// tenth: the encoder of a flow that has stopped makes no frames.
+    /// Returns the 95th percentile of the delay of a flow's frames in milliseconds: the length of the run if fewer than
+    /// 95 % arrived, NaN if none arrived. The length of the run, too, if the flow has stopped: its encoder makes no
+    /// frames.
     pub fn frames_p95(&self, flow: &str) -> f64 {
         let frames = format!("flow.{flow}.frames");
         let [delay, delivered, made] =
@@ -74,8 +74,8 @@ impl Look<'_> {
         self.mean(&format!("flow.{flow}.goodput"), 0.9 * self.duration, self.duration) == 0.0
     }
 
-    /// Returns the 95th percentile of the completion time of the flows that arrived at random, in milliseconds. A flow
-    /// that did not finish counts with the length of the run. NaN if none finished.
+    /// Returns the 95th percentile of the completion time of the flows that arrived at random, in milliseconds: the
+    /// length of the run if fewer than 95 % finished, NaN if none finished.
     pub fn completion_p95(&self) -> f64 {
         self.p95_of_all("arrivals.completion", "arrivals.finished", "arrivals.arrived")
     }
@@ -195,14 +195,16 @@ mod tests {
                 Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
             assert_eq!(look.frames_p95("media").to_bits(), look.completion_p95().to_bits());
             let p95 = look.completion_p95();
-            // A flow that has stopped.
-            own.set_series(
-                "flow.media.goodput",
-                &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-            );
-            let look =
-                Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
-            assert!(p95.is_nan() || look.frames_p95("media") == 10_000.0);
+            // A flow that has stopped, and one that has become slow.
+            for (rest, has_stopped) in [(0.0, true), (0.1, false)] {
+                let goodput: Vec<f64> =
+                    (0..10).map(|bin| if bin < 3 { 1.0 } else { rest }).collect();
+                own.set_series("flow.media.goodput", &goodput);
+                let look =
+                    Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
+                let expected = if has_stopped && p95.is_finite() { 10_000.0 } else { p95 };
+                assert_eq!(look.frames_p95("media").to_bits(), expected.to_bits(), "{rest}");
+            }
             p95
         };
         assert_eq!(of(100.0, 95.0), 60.0);

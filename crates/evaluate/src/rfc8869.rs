@@ -131,8 +131,8 @@ static CASES: &[Case] = &[
 
 const RATE: &str =
     "ours; the section asks for a rate near the available one; video has at most 1.5 Mbit/s";
-const DELAY: &str = "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls; changed after first runs: frames that \
-     did not arrive, and all of a flow that stops, count with the length of the run, since a flow that stopped was good";
+const DELAY: &str = "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls; changed after first runs: the \
+     length of the run if fewer than 95 % of the frames arrive or the flow stops, since a flow that stopped was good";
 const TRACE: &str = "A synthetic trace with the statistics of a recorded one takes the place of a simulated cell: the number of \
      users, their movement and their radio are those of the recording.";
 

@@ -183,7 +183,7 @@ pub(super) static CRITERIA: &[Criterion] = &[
             1.2,
             2.5,
             "ours; the section asks whether standard flows suffer more than beside flows of their own kind; changed after \
-             first runs: flows that did not finish count with the length of the run",
+             first runs: the length of the run if fewer than 95 % finish",
         )),
         "",
     ),

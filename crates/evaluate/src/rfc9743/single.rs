@@ -183,8 +183,8 @@ pub(super) static CRITERIA: &[Criterion] = &[
         .judged(Bounds::beside(
             1.2,
             2.5,
-            "ours; Cubic beside Cubic is the present Internet; changed after first runs: flows that did not finish count \
-             with the length of the run, since a scheme that finished three of ten was good",
+            "ours; Cubic beside Cubic is the present Internet; changed after first runs: the length of \
+             the run if fewer than 95 % finish, since a scheme that finished three of ten was good",
         )),
         "Schemes that retransmit nothing complete no transfers; then there is no figure.",
     ),

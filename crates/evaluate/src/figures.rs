@@ -17,6 +17,8 @@ pub struct Look<'a> {
 
 /// Share of all events that a 95th percentile needs.
 const COUNTED_SHARE: f64 = 0.95;
+/// Share of its mean goodput that a flow has at most in the last tenth of the run, if it has stopped.
+const STOPPED_SHARE: f64 = 0.05;
 /// Bins over which a rate must stay high to count as reached.
 const STEADY_BINS: usize = 5;
 
@@ -69,9 +71,12 @@ impl Look<'_> {
         if p95.is_finite() && self.has_stopped(flow) { 1e3 * self.duration } else { p95 }
     }
 
-    /// Returns true if no data of a flow arrived in the last tenth of the run.
+    /// Returns true if the goodput of a flow in the last tenth of the run is at most a small share of its mean.
     pub fn has_stopped(&self, flow: &str) -> bool {
-        self.mean(&format!("flow.{flow}.goodput"), 0.9 * self.duration, self.duration) == 0.0
+        let goodput = format!("flow.{flow}.goodput");
+        let [all, last] =
+            [0.0, 0.9].map(|from| self.mean(&goodput, from * self.duration, self.duration));
+        last <= STOPPED_SHARE * all
     }
 
     /// Returns the 95th percentile of the completion time of the flows that arrived at random, in milliseconds: the
@@ -195,8 +200,8 @@ mod tests {
                 Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
             assert_eq!(look.frames_p95("media").to_bits(), look.completion_p95().to_bits());
             let p95 = look.completion_p95();
-            // A flow that has stopped, and one that has become slow.
-            for (rest, has_stopped) in [(0.0, true), (0.1, false)] {
+            // Flows that have stopped, or nearly so, and one that has become slow.
+            for (rest, has_stopped) in [(0.0, true), (0.01, true), (0.1, false)] {
                 let goodput: Vec<f64> =
                     (0..10).map(|bin| if bin < 3 { 1.0 } else { rest }).collect();
                 own.set_series("flow.media.goodput", &goodput);

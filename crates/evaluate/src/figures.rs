@@ -79,6 +79,11 @@ impl Look<'_> {
         last <= STOPPED_SHARE * all
     }
 
+    /// Returns true if all of these flows have stopped.
+    pub fn have_stopped(&self, flows: &[&str]) -> bool {
+        flows.iter().all(|flow| self.has_stopped(flow))
+    }
+
     /// Returns the 95th percentile of the completion time of the flows that arrived at random, in milliseconds: the
     /// length of the run if fewer than 95 % finished, NaN if none finished.
     pub fn completion_p95(&self) -> f64 {
@@ -96,8 +101,12 @@ impl Look<'_> {
         }
     }
 
-    /// Returns Jain's index of the goodputs of flows between two times in seconds; NaN if they have none.
+    /// Returns Jain's index of the goodputs of flows between two times in seconds; NaN if they have none, or have all
+    /// stopped.
     pub fn jain(&self, flows: &[&str], from: f64, to: f64) -> f64 {
+        if self.have_stopped(flows) {
+            return f64::NAN;
+        }
         let rates: Vec<f64> =
             flows.iter().map(|flow| self.mean(&format!("flow.{flow}.goodput"), from, to)).collect();
         paceline_sim::metrics::jain(&rates)
@@ -209,6 +218,7 @@ mod tests {
                     Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
                 let expected = if has_stopped && p95.is_finite() { 10_000.0 } else { p95 };
                 assert_eq!(look.frames_p95("media").to_bits(), expected.to_bits(), "{rest}");
+                assert_eq!(look.jain(&["media"], 0.0, 9.0).is_nan(), has_stopped, "{rest}");
             }
             p95
         };

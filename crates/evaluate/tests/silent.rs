@@ -42,11 +42,13 @@ impl Controller for Until {
     }
 }
 
-/// Answers criteria about `nothing`, which sends nothing, `stops`, which stops after 15 s, and `few`, which
-/// keeps four packets in flight.
+/// Answers criteria about `nothing`, which sends nothing, `stops`, which stops after 15 s, `stops-late`, which stops
+/// after 65 s, and `few`, which keeps four packets in flight.
 fn rows(cases: &str, only: &[&str], evaluated: &[&str]) -> Vec<Row> {
     let mut schemes = registry::builtin().clone();
-    for (name, packets, stop) in [("nothing", 20, 0), ("stops", 20, 15), ("few", 4, 1000)] {
+    for (name, packets, stop) in
+        [("nothing", 20, 0), ("stops", 20, 15), ("stops-late", 20, 65), ("few", 4, 1000)]
+    {
         let stop = Time::from_secs(stop);
         let halves = Halves::sender(move |setup| Until {
             packets,
@@ -82,6 +84,16 @@ fn a_flow_that_stops_is_not_good_by_what_arrived_before() {
     assert_eq!(judged.len(), 2 * 20);
     for row in judged {
         assert_ne!(row.verdict, Some(Verdict::Good), "{}: {}: {}", row.id, row.scheme, row.answer);
+    }
+}
+
+#[test]
+fn flows_that_stop_together_are_not_fair() {
+    let fair = ["8867.5.4.fair", "8867.5.5.fair"];
+    let rows = rows("rfc8867", &fair, &["stops-late"]);
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(row.verdict, Some(Verdict::NotAnswerable), "{}: {}", row.id, row.answer);
     }
 }
 

@@ -373,11 +373,12 @@ impl Server {
         transmit
     }
 
-    /// Removes a connection.
-    pub fn remove(&mut self, index: usize) {
-        let Some(slot) = self.slots.get_mut(index).and_then(Option::take) else { return };
+    /// Removes a connection and returns it.
+    pub fn remove(&mut self, index: usize) -> Option<Connection> {
+        let slot = self.slots.get_mut(index).and_then(Option::take)?;
         self.timetable.remove(&(slot.wake, index));
         self.free.push(index);
+        Some(slot.connection)
     }
 
     fn cookie(&self, issued: u64, from: &SocketAddr, packet: &Initiation<'_>) -> [u8; COOKIE] {

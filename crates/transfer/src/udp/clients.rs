@@ -88,13 +88,11 @@ impl<'a> Clients<'a> {
         self.clients.get(&connection).map_or(TransferStatus::None, |client| client.inbound.status())
     }
 
-    /// Waits until everything that a connection has brought is written. Afterwards its status is
-    /// final.
-    pub(super) fn finish(&mut self, connection: u32) {
+    /// Returns true if everything that a connection has brought is written, so that its status is
+    /// final. Call it after the end of the connection, and again after further reports.
+    pub(super) fn finish(&mut self, connection: u32) -> bool {
         self.hand_on(connection);
-        if let Some(client) = self.clients.get_mut(&connection) {
-            client.inbound.finish();
-        }
+        self.clients.get_mut(&connection).is_none_or(|client| client.inbound.finish())
     }
 
     /// Removes a client and reports its measurements. Returns the error, or an empty text.

@@ -30,6 +30,8 @@ pub(super) struct Inbound {
     taken: u64,
     /// True if a newer connection receives the transfer.
     is_taken_over: bool,
+    /// True if the worker has ended.
+    is_over: bool,
     /// Messages to send to the other end, oldest first.
     notes: VecDeque<Note>,
 }
@@ -54,6 +56,7 @@ impl Inbound {
             }
             WorkerReport::Note(note) => self.tell(note),
             WorkerReport::TakenOver => self.is_taken_over = true,
+            WorkerReport::Over => self.is_over = true,
         }
     }
 
@@ -108,11 +111,14 @@ impl Inbound {
         }
     }
 
-    /// Waits until the worker has handled all bytes that were handed on: the connection is over.
-    pub(super) fn finish(&mut self) {
+    /// Has the worker end once it has handled all bytes that were handed on: the connection is over.
+    /// Returns true if it has ended, so that the status is final; else [`WorkerReport::Over`] comes.
+    /// Does not block: the worker may stand in a write until a signal comes.
+    pub(super) fn finish(&mut self) -> bool {
         if let Some(worker) = &mut self.worker {
-            worker.finish();
+            worker.close();
         }
+        self.worker.is_none() || self.is_over
     }
 
     /// Returns the progress of the transfer.

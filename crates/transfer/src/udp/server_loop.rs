@@ -9,7 +9,7 @@ use paceline_cc::{Ecn, Time};
 use paceline_os::RealTimeError;
 use paceline_os::priority;
 use paceline_os::udp::{Inbox, Socket};
-use paceline_wire::{End, Server, Service};
+use paceline_wire::{Connection, End, Server, Service};
 
 use super::clients::Clients;
 use super::clock::{Clock, wait, wait_for_all};
@@ -19,6 +19,15 @@ use super::loop_parts::{BURST, Deaf, FAREWELL, LoopResult, note_local};
 use super::outbox::Outbox;
 use super::shared_state::SharedState;
 use super::store::TransferStatus;
+
+/// A connection that has ended.
+struct Ended {
+    connection: Connection,
+    end: End,
+    was_half_open: bool,
+    /// True if it was a measurement and others go on.
+    others: bool,
+}
 
 /// An event loop of a server.
 pub(super) struct Loop<'a> {
@@ -32,6 +41,8 @@ pub(super) struct Loop<'a> {
     locals: BTreeMap<usize, IpAddr>,
     /// Indices of the connections that are measurements.
     measuring: BTreeSet<usize>,
+    /// Connections that have ended and were not judged yet.
+    ended: Vec<Ended>,
     /// Version of the list of clients that this loop uses.
     list_version: u64,
     /// The latest time that this loop has passed to connections and clients.
@@ -69,6 +80,7 @@ impl<'a> Loop<'a> {
             outbox: Outbox::new(),
             locals: BTreeMap::new(),
             measuring: BTreeSet::new(),
+            ended: Vec::new(),
             list_version: 0,
             told,
             good: true,
@@ -191,9 +203,8 @@ impl<'a> Loop<'a> {
     /// Sends the packets whose time has come. Returns true if a connection is over that was more
     /// than a handshake.
     fn transmit(&mut self) -> bool {
-        let Loop { socket, server, clients, outbox, locals, measuring, told, .. } = self;
+        let Loop { socket, server, clients, outbox, locals, measuring, ended, told, .. } = self;
         let logs = self.shared.options.qlog.is_some();
-        let mut over = false;
         while let Some(slot) = server.due(*told) {
             outbox.leave_from(locals.get(&slot).copied());
             let count = outbox.send(socket, BURST, |place| {
@@ -209,35 +220,65 @@ impl<'a> Loop<'a> {
             if let Some(connection) = server.connection(slot)
                 && let Some(end) = connection.ended().cloned()
             {
-                // With `once`, a refused connection does not count as the first, nor does one whose
-                // transfer continues over another connection. A sender of which this end has refused
-                // every file does not come again.
-                if self.shared.options.once && matches!(end, End::There { code: 0, .. }) {
-                    // The sender has its answers, and the worker may not have come to the end yet.
-                    clients.finish(connection.local());
-                }
-                let status = clients.status(connection.local());
-                let good = clients.end(*told, connection, &end).is_empty()
-                    && status != TransferStatus::PartlyKept;
-                let counts = match status {
-                    TransferStatus::TurnedAway | TransferStatus::Halted => false,
-                    TransferStatus::Underway => has_given_up(&end),
-                    _ => true,
-                };
-                let stood = !server.is_half_open(slot) && counts;
-                self.good &= good || !stood;
+                let was_half_open = server.is_half_open(slot);
                 let others = measuring.remove(&slot)
                     && self.shared.measurements.fetch_sub(1, Ordering::AcqRel) > 1;
-                over |= stood && !others;
-                server.remove(slot);
                 locals.remove(&slot);
+                let connection = server.remove(slot);
+                ended.extend(connection.map(|connection| Ended {
+                    connection,
+                    end,
+                    was_half_open,
+                    others,
+                }));
+            }
+        }
+        self.judge_ended()
+    }
+
+    /// Judges the connections that have ended. Returns true if one is over that was more than a
+    /// handshake. Connections whose workers still write remain for a later call.
+    fn judge_ended(&mut self) -> bool {
+        let mut over = false;
+        for one in std::mem::take(&mut self.ended) {
+            // The sender has its answers, and the worker may not have come to the end yet.
+            let is_final = !self.shared.options.once
+                || !matches!(one.end, End::There { code: 0, .. })
+                || self.clients.finish(one.connection.local());
+            if is_final {
+                over |= self.judge(&one);
+            } else {
+                self.ended.push(one);
             }
         }
         over
     }
 
+    /// Judges and reports a connection that has ended. Returns true if it was more than a handshake,
+    /// and with `once` the loop is to end.
+    fn judge(&mut self, ended: &Ended) -> bool {
+        let Ended { connection, end, was_half_open, others } = ended;
+        // With `once`, a refused connection does not count as the first, nor does one whose
+        // transfer continues over another connection. A sender of which this end has refused
+        // every file does not come again.
+        let status = self.clients.status(connection.local());
+        let good = self.clients.end(self.told, connection, end).is_empty()
+            && status != TransferStatus::PartlyKept;
+        let counts = match status {
+            TransferStatus::TurnedAway | TransferStatus::Halted => false,
+            TransferStatus::Underway => has_given_up(end),
+            _ => true,
+        };
+        let stood = !was_half_open && counts;
+        self.good &= good || !stood;
+        stood && !others
+    }
+
     /// Ends the loop, because all loops were asked to end or this one asks them.
     fn end(mut self) -> LoopResult {
+        for one in std::mem::take(&mut self.ended) {
+            self.judge(&one);
+        }
         let is_interrupted = self.shared.stop.is_interrupted();
         self.close_all(match (is_interrupted, self.shared.options.once) {
             (true, _) => "the receiver was interrupted",

@@ -26,6 +26,8 @@ pub(in crate::udp) enum WorkerReport {
     Note(Note),
     /// A newer connection receives the transfer: close this connection.
     TakenOver,
+    /// The worker has ended: its status is final. Its last report.
+    Over,
 }
 
 /// The sending half of the queue of reports to a loop, with an event file that is readable while
@@ -89,12 +91,20 @@ impl Drop for Counted {
     }
 }
 
+/// Reports that a worker has ended, when it is dropped: also after a panic.
+struct ReportOver(u32, WorkerReports);
+
+impl Drop for ReportOver {
+    fn drop(&mut self) {
+        self.1.report(self.0, WorkerReport::Over);
+    }
+}
+
 /// A worker's handle. The worker handles pushed bytes in order. After this is dropped, it ends once
 /// it has handled all of them.
 pub(in crate::udp) struct Worker {
-    /// `None` once [`Worker::finish`] was called.
+    /// `None` once [`Worker::close`] was called.
     bytes: Option<mpsc::Sender<Vec<u8>>>,
-    thread: Option<thread::JoinHandle<()>>,
     status: Arc<AtomicU8>,
 }
 
@@ -132,6 +142,8 @@ impl Worker {
         let status = Arc::new(AtomicU8::new(TransferStatus::None as u8));
         let shown = Arc::clone(&status);
         let run = move || {
+            // Dropped last.
+            let _over = ReportOver(connection, reports.clone());
             let _counted = counted;
             let mut intake = Intake::new(store, number, client);
             for buffer in jobs {
@@ -150,9 +162,8 @@ impl Worker {
             shown.store(intake.status() as u8, Ordering::Release);
         };
         let started = thread::Builder::new().name("paceline-disk".into()).spawn(run);
-        let thread =
-            started.map_err(|error| format!("the receiver cannot start a thread: {error}"))?;
-        Ok(Worker { bytes: Some(bytes), thread: Some(thread), status })
+        started.map_err(|error| format!("the receiver cannot start a thread: {error}"))?;
+        Ok(Worker { bytes: Some(bytes), status })
     }
 
     /// Hands the next bytes of the stream to the worker.
@@ -163,12 +174,10 @@ impl Worker {
         }
     }
 
-    /// Waits until the worker has handled all pushed bytes. Nothing may be pushed afterwards.
-    pub(in crate::udp) fn finish(&mut self) {
+    /// Has the worker end once it has handled all pushed bytes; [`WorkerReport::Over`] tells when.
+    /// Nothing may be pushed afterwards.
+    pub(in crate::udp) fn close(&mut self) {
         self.bytes = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 
     /// Returns the progress of the transfer.

@@ -1,6 +1,8 @@
 //! Tests of entries that arrive, and of the reports about those that do not.
 
 use super::*;
+use crate::udp::events::Events;
+use crate::udp::inbound::Inbound;
 
 #[test]
 fn a_folder_arrives_with_modes_times_and_links_and_is_skipped_then() {
@@ -212,4 +214,28 @@ fn links_that_lead_outside_are_not_made() {
     let store = Arc::new(Store::new(Target::Folder(other.0.clone()), true, end.into()));
     assert_eq!(sent.send(&store, 1, usize::MAX).failures(), []);
     assert_eq!(std::fs::read_link(other.path("d/a")).expect("a link"), Path::new("/etc/passwd"));
+}
+
+#[test]
+fn a_worker_that_still_writes_delays_the_judgement_and_not_its_loop() {
+    let here = Here::new("finish");
+    let (sent, store) = (Sent::all_kinds(), here.store());
+    let (reports, reported) = WorkerReports::new().expect("a file");
+    let (events, _heard) = Events::new();
+    let mut inbound = Inbound::default();
+    assert!(inbound.finish(), "nothing has come");
+    // The worker waits for this lock as it would for the reader of standard output.
+    let open = store.open.lock().expect("a lock");
+    inbound.on_stream(&sent.stream(1, 0));
+    let owner =
+        Owner { connection: 1, number: 1, client: None, reports: &reports, events: &events };
+    inbound.hand_on(&store, &WorkerCount::default(), owner);
+    assert!(!inbound.finish());
+    drop(open);
+    while !inbound.finish() {
+        let (connection, report) = reported.recv().expect("a report");
+        assert_eq!(connection, 1);
+        inbound.on_report(report);
+    }
+    assert_eq!(inbound.status(), TransferStatus::Complete);
 }

@@ -130,7 +130,7 @@ impl Carrying<'_> {
     /// The connection has ended before the work was done.
     fn has_ended(&mut self) -> Result<bool, Failure> {
         let connection = connection(self.line)?;
-        let end = connection.ended().cloned();
+        let end = connection.ended().cloned().filter(|end| self.work.can_judge(end));
         if let Some(end) = &end {
             if *end == End::Reset {
                 self.retry.on_restart();

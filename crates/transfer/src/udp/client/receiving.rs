@@ -183,6 +183,15 @@ impl Work for ReceiveWork<'_> {
         }
     }
 
+    /// The sender closes once it has its answers, and the worker may not have come to the end yet.
+    fn can_judge(&mut self, end: &End) -> bool {
+        if self.is_interrupted || !matches!(end, End::There { code: 0, .. }) {
+            return true;
+        }
+        self.hand_on();
+        self.inbound.finish()
+    }
+
     fn on_end(&mut self, connection: &Connection, end: &End) -> Result<(), Failure> {
         // Write what has arrived, so that the next connection continues after it.
         self.hand_on();

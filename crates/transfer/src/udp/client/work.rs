@@ -49,6 +49,12 @@ pub(super) trait Work: Sink {
         false
     }
 
+    /// Returns true if [`Work::on_end`] can judge this end of the connection already; else
+    /// [`Work::step`] goes on.
+    fn can_judge(&mut self, _end: &End) -> bool {
+        true
+    }
+
     /// Judges the end of a connection.
     ///
     /// # Errors

@@ -156,7 +156,7 @@ export class Contest {
     } catch (error) {
       this.line.textContent = "";
       const text = error instanceof Error ? error.message : String(error);
-      // Whoever comes next has not failed.
+      // The next entrant has not failed.
       if (text === SUPERSEDED) throw error;
       const failed = entrants.find(({ name }) => text.startsWith(`${name}.js`) || text.includes(`\`${name}\``) || next.startsWith(`${name},`));
       if (!failed || this.stopped) throw this.stopped ? new Error("Stopped.") : error;

@@ -23,7 +23,8 @@ pub(crate) struct RunsArgs {
 /// Starts of the runs of commands whose flows all have one scheme, over links without recordings.
 pub(crate) const ONE_SCHEME: &str = "On constant links all runs start at 0";
 /// Starts of the runs of commands that take scenario files, over links without recordings.
-pub(crate) const SCENARIO: &str = "If nothing on the path repeats, the first flow starts up to an RTT later; a flow alone on a constant link starts at 0";
+pub(crate) const SCENARIO: &str = "If nothing on the path repeats, the first flow starts up to an RTT \
+     later; a flow alone on a constant link starts at 0";
 
 impl RunsArgs {
     /// Returns a change of an option's help that adds a sentence, which may be empty, and the default.

@@ -70,7 +70,8 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
             return 1;
         }
         let info = source.read_signal().ok().flatten();
-        // SIGCHLD is read before the signal that asks for the end.
+        // Reaps after every signal, so that a status is reported also if the end is asked for at
+        // the same time.
         if let Some(status) = reap(child).filter(|status| *status != 0) {
             let _ = writeln!(
                 std::io::stderr(),

@@ -2,9 +2,9 @@
 //! `cubictcp_recalc_ssthresh`).
 //!
 //! The curve gives the number of acknowledged packets for which the window opens by one. It is
-//! evaluated again when the window has changed, at most once per tick of 4 ms, else every 28 ms. Windows, plateau and Reno's
-//! window are whole packets, so that a flow that has losses at one window again and again keeps its
-//! plateau.
+//! evaluated again when the window has changed, at most once per tick of 4 ms, else every 28 ms.
+//! Windows, plateau and Reno's window are whole packets, so that a flow that has losses at one
+//! window again and again keeps its plateau.
 
 use paceline_cc::{Feedback, Span, Time};
 

@@ -142,8 +142,8 @@ fn carry(
     let TunnelFile { role, device, addresses, routes, mtu, timeout, setup, .. } = file;
     let outlives_hangup = outlives_hangup() || foreground.is_some();
     let lists_clients = matches!(&role, Role::Server { clients: Some(_), .. });
-    // Blocks the signals before the first change: one that comes from now on waits until the loop below reads it and
-    // ends the tunnel in good order.
+    // Blocks the signals before the first change: one that comes from now on waits until the loop
+    // below reads it and ends the tunnel in good order.
     let _signals = Interrupts::watch_for(outlives_hangup || lists_clients).map_err(fail)?;
     let setup = Setup::begin(setup).map_err(fail)?;
     let device = DeviceOptions { name: device, addresses, routes, offload: true };

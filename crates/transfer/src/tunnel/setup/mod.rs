@@ -139,7 +139,8 @@ impl Setup {
             is_blocked = true;
         }
         let started = Setup::start_guard(name, &options.device, &hold);
-        // It may be that of an earlier tunnel, and protect the time since then: it is not lifted here.
+        // The kill switch may be that of an earlier tunnel, and protect the time since then: it is
+        // not lifted here.
         let (record, guard) = started.map_err(|error| match is_blocked {
             true => RealTimeError::Message(format!("{error}; {}", kill_switch_note(name))),
             false => error,

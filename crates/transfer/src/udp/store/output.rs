@@ -21,7 +21,7 @@ const ANOTHER_SENDER: &str = "the receiver writes to standard output, which anot
 const BROKEN_OFF: &str = "the receiver's standard output ends within a file of another transfer, which broke off: start \
     the receiver anew, or let it keep files in a folder";
 
-/// What a failed write is called in messages.
+/// Text of a failed write in messages.
 pub(super) const NOT_WRITTEN: &str = "standard output cannot be written";
 const UNWRITABLE: &str =
     "the receiver's standard output cannot be written any more: start the receiver anew";

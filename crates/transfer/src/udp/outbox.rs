@@ -91,17 +91,18 @@ impl Outbox {
         count
     }
 
-    /// Sends one packet.
-    pub(crate) fn send_one(&mut self, socket: &mut Socket, to: SocketAddr, bytes: &[u8]) {
-        if let Some(place) = self.bytes.get_mut(..bytes.len()) {
-            place.copy_from_slice(bytes);
-            (self.group, self.length) = (Some((to, Ecn::NotEct, bytes.len())), bytes.len());
-            self.flush(socket);
-        }
+    /// Sends one packet. Returns true if the system has sent it.
+    pub(crate) fn send_one(&mut self, socket: &mut Socket, to: SocketAddr, bytes: &[u8]) -> bool {
+        let Some(place) = self.bytes.get_mut(..bytes.len()) else { return false };
+        place.copy_from_slice(bytes);
+        (self.group, self.length) = (Some((to, Ecn::NotEct, bytes.len())), bytes.len());
+        self.flush(socket)
     }
 
-    fn flush(&mut self, socket: &mut Socket) {
-        let Some((to, ecn, size)) = self.group.take() else { return };
+    /// Sends the group. Returns true if the system has sent all of it.
+    fn flush(&mut self, socket: &mut Socket) -> bool {
+        let Some((to, ecn, size)) = self.group.take() else { return true };
+        let mut is_sent = false;
         let bytes = self.bytes.get(..self.length).unwrap_or(&[]);
         for _ in 0..TRIES {
             match socket.send_from(self.source, to, ecn as u8, bytes, size) {
@@ -114,9 +115,13 @@ impl Outbox {
                     self.lost = Some(error);
                     break;
                 }
-                SendOutcome::All => break,
+                SendOutcome::All => {
+                    is_sent = true;
+                    break;
+                }
             }
         }
         self.length = 0;
+        is_sent
     }
 }

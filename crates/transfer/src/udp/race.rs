@@ -98,10 +98,9 @@ impl Race {
             let mut error = None;
             running.retain_mut(|(to, one)| match one.transmit(now, place) {
                 Ok(Some(length)) => {
-                    outbox.send_one(socket, *to, place.get(..length).unwrap_or(&[]));
-                    match outbox.take_lost() {
-                        Some(error) => (is_lost, *lost) = (true, Some(error)),
-                        None => *has_sent = true,
+                    *has_sent |= outbox.send_one(socket, *to, place.get(..length).unwrap_or(&[]));
+                    if let Some(error) = outbox.take_lost() {
+                        (is_lost, *lost) = (true, Some(error));
                     }
                     if outbox.was_too_large() {
                         error = one.on_too_large(now).err();

@@ -85,3 +85,18 @@ fn an_address_to_which_this_machine_cannot_send_is_told() {
         assert_eq!(text.contains("this machine cannot send there: "), told, "{text}");
     }
 }
+
+#[test]
+fn only_packets_that_have_left_count_as_sent() {
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut socket = Socket::bind(local).expect("loopback");
+    let to = socket.local().expect("an address");
+    let mut outbox = Outbox::new();
+    assert!(outbox.send_one(&mut socket, to, &[0; 1200]));
+    // Larger than a packet may be.
+    assert!(!outbox.send_one(&mut socket, to, &[0; 65_535]));
+    assert!(outbox.was_too_large() && outbox.take_lost().is_none());
+    let no_route: SocketAddr = "255.255.255.255:9".parse().expect("an address");
+    assert!(!outbox.send_one(&mut socket, no_route, &[0; 1200]));
+    assert!(outbox.take_lost().is_some());
+}

@@ -1,33 +1,63 @@
 //! Datagrams on the way between the two ends of a flow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_sim::cc::{Span, Time};
 
 /// Age at which a datagram that has not arrived is forgotten, counted from its sending to the
-/// sending of the datagram that arrives: the limit of reordering. A link may drop it, and tells
-/// nobody.
+/// sending of the datagram that arrives: the limit of reordering. Links do not report dropped
+/// datagrams.
 pub(crate) const REORDERING: Span = Span::from_secs(10);
-/// The same for a datagram that has arrived: the limit of late copies.
-pub(crate) const COPIES: Span = Span::from_secs(1);
+/// Age at which a datagram that has arrived is forgotten, counted from its arrival to the arrival of
+/// the next one. A later copy is dropped.
+const COPIES: Span = Span::from_secs(1);
 
 /// The bytes of datagrams on the way in one direction, by handle. Handles count up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams(Arc<Mutex<Store>>);
 
-/// Datagrams and the times of their sending.
-type Kept = BTreeMap<u32, (Time, Arc<[u8]>)>;
+/// What arrives under a handle.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Arrival {
+    /// These bytes, for the first time or as a copy.
+    Datagram(Arc<[u8]>),
+    /// A copy that comes later than [`COPIES`] allows.
+    LateCopy,
+    /// A datagram that comes later than [`REORDERING`] allows, or a copy of one that old.
+    TooLate,
+}
 
 #[derive(Debug, Default)]
 struct Store {
     next: u32,
-    /// Datagrams that have not arrived.
-    away: Kept,
+    /// Datagrams that have not arrived, and the times of their sending.
+    away: BTreeMap<u32, (Time, Arc<[u8]>)>,
     /// Datagrams that have arrived, of which copies may follow.
-    arrived: Kept,
+    arrived: BTreeMap<u32, Arc<[u8]>>,
+    /// Their handles, in the order of their arrival, each with `newest` at that time.
+    order: VecDeque<(Time, u32)>,
+    /// When the youngest datagram that has arrived was sent.
+    newest: Time,
+    /// Handle of the youngest datagram that was forgotten before it arrived.
+    forgotten: Option<u32>,
     /// Handle of the first datagram that left after the flow's last byte had arrived.
     last_answer: Option<u32>,
+}
+
+impl Store {
+    /// Forgets what is too old.
+    fn forget(&mut self) {
+        while let Some(oldest) = self.away.first_entry()
+            && oldest.get().0 < self.newest - REORDERING
+        {
+            self.forgotten = Some(oldest.remove_entry().0);
+        }
+        while let Some((_, handle)) = self.order.pop_front_if(|(at, _)| *at < self.newest - COPIES)
+        {
+            self.arrived.remove(&handle);
+        }
+    }
 }
 
 impl Datagrams {
@@ -40,17 +70,21 @@ impl Datagrams {
         handle
     }
 
-    /// Returns a datagram that arrives, or a copy of it; `None` if it comes later than
-    /// [`REORDERING`] allows, or the copy later than [`COPIES`].
-    pub(crate) fn get(&self, handle: u32) -> Option<Arc<[u8]>> {
+    /// Returns what arrives under a handle.
+    pub(crate) fn get(&self, handle: u32) -> Arrival {
         let mut store = self.lock();
-        if let Some(datagram) = store.away.remove(&handle) {
-            store.arrived.insert(handle, datagram);
+        if let Some((sent, bytes)) = store.away.remove(&handle) {
+            store.newest = store.newest.max(sent);
+            let arrival = (store.newest, handle);
+            store.order.push_back(arrival);
+            store.arrived.insert(handle, bytes);
+            store.forget();
         }
-        let (sent, bytes) = store.arrived.get(&handle)?.clone();
-        forget(&mut store.away, sent - REORDERING);
-        forget(&mut store.arrived, sent - COPIES);
-        Some(bytes)
+        match store.arrived.get(&handle) {
+            Some(bytes) => Arrival::Datagram(Arc::clone(bytes)),
+            None if store.forgotten.is_some_and(|youngest| handle <= youngest) => Arrival::TooLate,
+            None => Arrival::LateCopy,
+        }
     }
 
     /// Notes that the flow's last byte has arrived at the end that sends these datagrams.
@@ -70,15 +104,6 @@ impl Datagrams {
     }
 }
 
-/// Removes the datagrams that were sent before `time`.
-fn forget(kept: &mut Kept, time: Time) {
-    while let Some(oldest) = kept.first_entry()
-        && oldest.get().0 < time
-    {
-        oldest.remove();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,20 +119,24 @@ mod tests {
     #[test]
     fn late_datagrams_and_copies_arrive_within_their_limits() {
         let (datagrams, handles) = sent(20_000);
-        let get = |i: usize| datagrams.get(handles[i]).map(|bytes| bytes.to_vec());
-        let bytes = |i: u32| Some(i.to_le_bytes().to_vec());
+        let get = |i: usize| datagrams.get(handles[i]);
+        let bytes = |i: u32| Arrival::Datagram(Arc::from(i.to_le_bytes().as_slice()));
         assert_eq!(get(1), bytes(1));
         assert_eq!(get(1), bytes(1));
         // 9998 younger datagrams may overtake one within ten seconds.
         assert_eq!(get(9_999), bytes(9_999));
         assert_eq!(get(0), bytes(0));
-        // The copy is more than a second late.
-        assert_eq!(get(1), None);
+        assert_eq!(get(1), Arrival::LateCopy);
+        // Copies of a datagram that is late itself.
+        assert_eq!(get(10_998), bytes(10_998));
+        assert_eq!(get(0), bytes(0));
+        assert_eq!(get(11_000), bytes(11_000));
+        assert_eq!(get(0), Arrival::TooLate);
         assert_eq!(get(19_999), bytes(19_999));
-        assert_eq!(get(9_998), None);
+        assert_eq!(get(9_998), Arrival::TooLate);
         assert_eq!(get(10_000), bytes(10_000));
         let store = datagrams.lock();
-        assert_eq!((store.away.len(), store.arrived.len()), (9_998, 2));
+        assert_eq!((store.away.len(), store.arrived.len(), store.order.len()), (9_996, 2, 2));
     }
 
     #[test]

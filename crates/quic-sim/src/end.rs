@@ -8,7 +8,7 @@ use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::application::{Application, Source};
 use crate::clock::Clock;
-use crate::datagrams::{COPIES, Datagrams, REORDERING};
+use crate::datagrams::{Arrival, Datagrams, REORDERING};
 use crate::machine::{Machine, MachineStats, Transmission};
 use crate::observers::Observers;
 
@@ -239,14 +239,18 @@ impl<M: Machine> Stage for End<M> {
         if self.problem.is_some() {
             return;
         }
-        let Some(datagram) = self.arriving.get(handle) else {
-            self.stop(format!(
-                "a datagram arrived after one that had left more than {} s later, or a copy after \
-                 one that had left more than {} s later: so much reordering is not simulated",
-                REORDERING.as_secs_f64(),
-                COPIES.as_secs_f64()
-            ));
-            return;
+        let datagram = match self.arriving.get(handle) {
+            Arrival::Datagram(datagram) => datagram,
+            // Stacks ignore copies.
+            Arrival::LateCopy => return,
+            Arrival::TooLate => {
+                self.stop(format!(
+                    "a datagram arrived after one that had left more than {} s later: so much \
+                     reordering is not simulated",
+                    REORDERING.as_secs_f64(),
+                ));
+                return;
+            }
         };
         if self.arriving.left_when_complete(handle)
             && let Some(sized) = self.sized.take()

@@ -67,3 +67,12 @@ fn datagrams_that_are_seconds_late_arrive() {
     assert!(sent > 8000, "{sent}");
     assert_eq!(sent, received);
 }
+
+/// Copies that come more than a second after the first are dropped, and others arrive.
+#[test]
+fn datagrams_that_are_seconds_late_may_have_copies() {
+    let late = late(Span::from_secs(3));
+    let (sent, received) = counted(Impairments { duplicate: 0.3, ..late }).expect("a run");
+    let copies = (received - sent) as f64 / sent as f64;
+    assert!(sent > 4000 && (copies - 0.3).abs() < 0.03, "{sent} sent, {received} received");
+}

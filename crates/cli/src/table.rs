@@ -14,8 +14,13 @@ const WIDTH: u16 = 100;
 
 /// Returns the largest width of a table in columns of the terminal.
 pub(crate) fn width() -> u16 {
-    let set = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok());
-    set.unwrap_or(WIDTH)
+    width_of(std::env::var("COLUMNS").ok().as_deref())
+}
+
+/// Returns the width that `COLUMNS` sets. Shells without a terminal may set 0.
+fn width_of(columns: Option<&str>) -> u16 {
+    let set = columns.and_then(|width| width.parse().ok());
+    set.filter(|width| *width > 0).unwrap_or(WIDTH)
 }
 
 impl Grid {
@@ -102,6 +107,12 @@ mod tests {
     #[test]
     fn one_thing_is_no_things() {
         assert_eq!([0, 1, 2].map(|n| counted(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
+    }
+
+    #[test]
+    fn columns_set_the_width_unless_there_are_none() {
+        let widths = [Some("72"), Some("0"), Some("wide"), None].map(width_of);
+        assert_eq!(widths, [72, WIDTH, WIDTH, WIDTH]);
     }
 
     #[test]

@@ -88,10 +88,13 @@ fn several_runs(of_trace: &[CompareRow], most: usize) -> String {
     let names = Names::of(of_trace);
     let mut cells = cells(TextTable::CompareRuns, &rows);
     let mut dropped: Vec<ShownCell> = Vec::new();
+    // The width of the table with all columns.
+    let mut full = None;
     let grid = loop {
         let named = |row: &SummaryRow| names.cells(&row.rtt, &row.buffer, &row.scheme);
         let text = grid_of(&names.headings(), &cells, &rows, named);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        full.get_or_insert(widest);
         if widest <= most {
             break text;
         }
@@ -100,16 +103,17 @@ fn several_runs(of_trace: &[CompareRow], most: usize) -> String {
             None => break text,
         }
     };
-    heading(of_trace) + &grid + &not_shown(&dropped) + &sentences(of_trace)
+    heading(of_trace) + &grid + &not_shown(&dropped, full.unwrap_or(0)) + &sentences(of_trace)
 }
 
-/// Returns a line that names the columns for which a table has no room; nothing without any.
-fn not_shown(dropped: &[ShownCell]) -> String {
+/// Returns a line that names the columns for which a table has no room, and the width that has room
+/// for all; nothing without any.
+fn not_shown(dropped: &[ShownCell], full: usize) -> String {
     if dropped.is_empty() {
         return String::new();
     }
     let names = headings(dropped).join(", ");
-    format!("not shown: {names} (COLUMNS=160 for wider tables, or --json)\n")
+    format!("not shown: {names} (COLUMNS={full} for the whole table, or --json)\n")
 }
 
 /// With more ratios than this, only the JSON has them.
@@ -191,7 +195,8 @@ mod tests {
         let last = "marks".len();
         let full = wide.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let narrow = several_runs(&rows, full - last);
-        assert!(narrow.contains("\nnot shown: marks (COLUMNS=160"), "{narrow}");
+        assert!(narrow.contains(&format!("\nnot shown: marks (COLUMNS={full} ")), "{narrow}");
+        assert_eq!(several_runs(&rows, full), wide);
         let least = several_runs(&rows, 1);
         assert!(least.contains("\nnot shown: ") && least.contains("drops, marks (COL"), "{least}");
     }

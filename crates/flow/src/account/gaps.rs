@@ -52,6 +52,10 @@ impl Account {
         marked: bool,
         losses: &Losses,
     ) -> Option<Congestion> {
+        let news = losses.packets > 0 || marked || late > 0;
+        if !news && !self.recovery.may_end(ack.largest, self.cumulative) {
+            return None;
+        }
         // An invalid acknowledgement of a number that was never sent must not end the recovery.
         let largest = ack.largest.min(self.ledger.next().saturating_sub(1));
         let classic = self.marks.is_classic();

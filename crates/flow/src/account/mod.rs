@@ -477,7 +477,7 @@ impl Account {
         self.hear_requests(now);
         let marked = self.marks.newly_marked(ack);
         let news = losses.packets > 0 || marked > 0 || acked.late > 0;
-        let congestion = if news || self.recovery.may_end(ack.largest, self.cumulative) {
+        let congestion = if news || self.recovery.awaits_end() {
             self.stats.late += u64::from(acked.late);
             self.recover(ack, prior, acked.late_in_episode, marked > 0, losses)
         } else {

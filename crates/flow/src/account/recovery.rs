@@ -160,6 +160,13 @@ impl Recovery {
         self.probed_end != u64::MAX
     }
 
+    /// Returns true if an acknowledgement may end an episode, or show that a probe has repaired a lost
+    /// tail: a cheap bound for [`Recovery::may_end`].
+    #[inline]
+    pub(crate) fn awaits_end(&self) -> bool {
+        self.state != State::Open || self.has_probed_tail()
+    }
+
     /// Returns true if PRR limits sending.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {

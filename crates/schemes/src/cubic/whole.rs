@@ -53,11 +53,10 @@ pub(super) struct WholeCurve {
     /// The window for which the curve was last evaluated, and when.
     read_for: f64,
     read_at: Time,
-}
-
-/// Returns the number of the tick in which `time` lies.
-fn tick(time: Time) -> u64 {
-    time.as_nanos() / TICK.as_nanos()
+    /// End of the tick in which the curve was evaluated. Until then, only Reno's window may change the
+    /// pace, once more than `reno_limit` packets are acknowledged since it last opened.
+    tick_end: Time,
+    reno_limit: f64,
 }
 
 impl WholeCurve {
@@ -81,6 +80,8 @@ impl WholeCurve {
             pace: 1.0,
             read_for: 0.0,
             read_at: Time::ZERO,
+            tick_end: Time::ZERO,
+            reno_limit: f64::INFINITY,
         }
     }
 
@@ -111,7 +112,9 @@ impl WholeCurve {
     pub(super) fn pace(&mut self, feedback: &Feedback<'_>, cwnd: f64, acked: f64) -> f64 {
         self.reno_credit += acked;
         let begins = self.epoch == Time::NEVER;
-        if begins || self.read_for != cwnd || feedback.now.since(self.read_at) > HOLD {
+        let has_changed = self.read_for != cwnd
+            && (feedback.now >= self.tick_end || self.reno_credit > self.reno_limit);
+        if begins || has_changed || feedback.now.since(self.read_at) > HOLD {
             self.read(feedback, cwnd, acked, begins);
         }
         self.pace
@@ -124,10 +127,12 @@ impl WholeCurve {
         let now = feedback.now;
         // Within a tick, only Reno's window may lower the pace further (`tcp_jiffies32 ==
         // ca->last_time`).
-        let pace = if !begins && tick(now) == tick(self.read_at) {
+        let pace = if !begins && now < self.tick_end {
             self.pace as u64
         } else {
             (self.read_for, self.read_at) = (cwnd, now);
+            let ticks = now.as_nanos() / TICK.as_nanos();
+            self.tick_end = Time::from_nanos((ticks + 1) * TICK.as_nanos());
             self.read_curve(feedback, cwnd as u64, acked, begins)
         };
         let pace = if self.friendly { self.at_least_reno(pace, cwnd as u64) } else { pace };
@@ -156,6 +161,8 @@ impl WholeCurve {
         let opened = (self.reno_credit as u64).saturating_sub(1) / packets;
         self.reno_credit -= (opened * packets) as f64;
         self.reno += opened;
+        // Before it opens again, a larger `cwnd` gives no faster pace.
+        self.reno_limit = packets as f64;
         if self.reno > cwnd { pace.min(cwnd / (self.reno - cwnd)) } else { pace }
     }
 

@@ -373,7 +373,7 @@ fn emulations() {
          ping -q -c 5 -i 0.05 100.64.0.1 >/dev/null || exit 9\n\
          $P link --scenario {six} --flow mine --start-on file:{go} --summary {shared} -q -- \
          sh -c 'touch {go}; sleep 0.5' || exit 8\n\
-         $P gap --trace 12Mbps --schemes cubic,sprout --duration 1s --json -q",
+         $P gap --trace 12Mbps --schemes cubic,newreno --rtt 200ms --duration 1s --json -q",
         six = scenario("six-uploads"),
         shared = folder.path("shared.json"),
         go = folder.path("go"),

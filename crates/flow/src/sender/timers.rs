@@ -14,10 +14,17 @@ const LEAST_WAIT: Span = Span::from_micros(1);
 /// (RFC 3168 §6.1.2), unless it is undone (`tcp_ecn_withdraw_cwr`).
 #[inline]
 pub(super) fn answer_echo(cwr: &mut bool, congestion: Option<Congestion>) {
+    if let Some(congestion) = congestion {
+        answer_reaction(cwr, congestion);
+    }
+}
+
+#[cold]
+fn answer_reaction(cwr: &mut bool, congestion: Congestion) {
     match congestion {
-        None | Some(Congestion::LossAfterMark) => {}
-        Some(Congestion::Ecn | Congestion::Loss | Congestion::Timeout) => *cwr = true,
-        Some(Congestion::Undo) => *cwr = false,
+        Congestion::LossAfterMark => {}
+        Congestion::Ecn | Congestion::Loss | Congestion::Timeout => *cwr = true,
+        Congestion::Undo => *cwr = false,
     }
 }
 

@@ -47,7 +47,9 @@ pub(super) fn vectors() -> Vectors {
                 if state(&*sender, "backoffs") == 0.0 {
                     acks.now = at(1000 + 5 * step);
                     // Of no packets: Linux' `cong_avoid`, which follows, would add them.
-                    sender.on_feedback(&acks.of(0.0));
+                    let mut feedback = acks.of(0.0);
+                    feedback.rtt = Some(ms(130));
+                    sender.on_feedback(&feedback);
                 }
             }
             near("cwnd", state(&*sender, "cwnd"), 1.0, 1e-9)?;

@@ -95,7 +95,7 @@ impl ParamInfo {
     }
 }
 
-/// Returns the documentation of a table of parameters: [`Params::infos`], compiled once for all tables. `shown` returns the
+/// Returns the documentation of a table of parameters: [`crate::Params::infos`], compiled once for all tables. `shown` returns the
 /// values of a variant.
 pub(super) fn documented(
     texts: &[ParamText],

@@ -6,7 +6,7 @@ use super::table::Table;
 use crate::scenario::spec::ChannelSpec;
 
 /// Declares a section with [`keys!`](super::keys::keys): the keys in the first braces, those of
-/// [`ChannelSpec`](crate::scenario::spec::ChannelSpec), which the section's value has as `channel`,
+/// [`ChannelSpec`], which the section's value has as `channel`,
 /// and the keys in the second braces.
 macro_rules! keys_with_channel {
     ({ $($before:tt)* } { $($behind:tt)* }) => {

@@ -78,12 +78,12 @@ pub enum SpecError {
         /// What is wrong with it.
         problem: String,
     },
-    /// What is written does not go with the default of a parameter that is not written.
+    /// A value of the text contradicts the default of a parameter that the text leaves out.
     #[error("`{spec}`: {problem}")]
     Default {
         /// The scheme or queue as written.
         spec: String,
-        /// What is wrong.
+        /// The condition that does not hold, in words.
         problem: String,
     },
 }

@@ -243,7 +243,7 @@ fn with_a_kill_switch_nothing_passes_beside_the_tunnel() {
     assert_eq!(seen, expected, "{err}");
 }
 
-/// The process that is told to end has just installed the kill switch, and does not run its loop yet.
+/// SIGTERM arrives when `tunnel up` has just installed the kill switch, before its event loop runs.
 #[test]
 fn a_signal_during_the_start_ends_it_in_good_order_and_the_kill_switch_is_told() {
     let script = r#"join; client_file 'default-route = true' 'kill-switch = true'

@@ -46,7 +46,7 @@ struct Store {
 }
 
 impl Store {
-    /// Forgets what is too old.
+    /// Drops entries that are older than their limits.
     fn forget(&mut self) {
         while let Some(oldest) = self.away.first_entry()
             && oldest.get().0 < self.newest - REORDERING

@@ -24,7 +24,7 @@ pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", 100.0 * share) } else { "-".into() }
 }
 
-/// Formats a number with so many decimals; `-` if it was not measured.
+/// Formats a number with `decimals` digits after the point; `-` if it was not measured (NaN).
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { "-".into() }
 }

@@ -78,7 +78,7 @@ fn built_in_tables_are_found_by_name() {
     assert!(!table.rules().is_empty() && about.contains("starter"));
 }
 
-/// A network on which nobody sends had a score of 0, which is better than that of most tables.
+/// A network on which no sender was on had a score of 0, better than most tables have.
 #[test]
 fn a_network_on_which_no_sender_is_on_is_an_error_that_names_it() {
     let off = Span::from_secs(1_000_000);

@@ -85,7 +85,8 @@ fn values_at_the_edges_of_a_range_are_accepted() {
     assert!(accepted > 150 && few, "{accepted} accepted, refused: {related:?}");
 }
 
-/// A value that does not go with the default of another parameter: the message has what is written, and names both.
+/// A value that contradicts the default of another parameter: the message quotes the value as written, and names both
+/// parameters.
 #[test]
 fn messages_about_two_parameters_name_what_is_written() {
     let names = Names::default();

@@ -40,7 +40,7 @@ fn windows_grow_after_timeouts_and_repairs_go_on() {
     }
 }
 
-/// A scheme, and the smallest RTT that it was told.
+/// A scheme that records the smallest RTT sample of its feedback.
 struct Timed {
     inner: Box<dyn Controller>,
     least: Arc<Mutex<Span>>,

@@ -124,7 +124,7 @@ impl<'a> Loop<'a> {
                 }
             }
             let ended = self.transmit();
-            // Its sender has been told: without standard output there is nothing more to do.
+            // The sender has the refusal. Nothing can be written any more, so the loop ends.
             if ended && let Some(why) = self.shared.store.output_failure() {
                 let failure = RealTimeError::Message(why.into());
                 self.end();

@@ -249,7 +249,7 @@ keys! {
     FileAudio: "flow.audio" of Audio = Audio::default();
     /// rate of the codec; each packet has 50 bytes of headers more (IPv4, UDP, SRTP)
     rate: Rate, in within(AUDIO_RATES, "write rate = \"32kbps\"") => rate;
-    /// packets per second; together with the rate so many that a packet has at most 1200 bytes, headers included
+    /// packets per second; at the rate, a packet may have at most 1200 bytes, headers included
     packets_per_s: f64, in within(1.0..=1000.0, "write packets_per_s = 50") => packets_per_s;
 }
 

@@ -163,7 +163,7 @@ fn a_full_disk_keeps_what_is_whole_and_goes_on_later() {
     assert!(said.as_ref().is_some_and(|said| said.contains("No space left")), "{said:?}");
     assert!(said.as_ref().is_some_and(|said| said.contains("then send again to continue")));
     assert_eq!(failures, [(0, &*said.unwrap_or_default())]);
-    // A transfer that cannot continue is told so, and leaves no folder.
+    // The refusal of a transfer that cannot continue says so, and its folder is removed.
     assert!(
         matches!(&refused[..], [text] if text.contains("this transfer cannot continue")),
         "{refused:?}"

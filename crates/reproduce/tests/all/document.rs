@@ -94,7 +94,8 @@ fn the_counts_of_summary_and_readme_are_those_of_the_figures() {
         counted.filter(|[stated, now]| *stated >= holds[0] && *now >= holds[1]).count()
     };
     let sentence = format!(
-        "Of {} claims, {} pass the first checks, {} the corrected ones, and {} both; {} of these needed no correction.",
+        "Of {} claims, {} pass their first checks, {} their corrected ones, and {} both; {} of those that pass both needed \
+         no correction.",
         all.len(),
         count([true, false], |_| true),
         count([false, true], |_| true),

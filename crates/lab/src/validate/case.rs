@@ -243,11 +243,12 @@ impl Counts {
         let Counts { checks, agree_as_stated, agree, within_spread, explained, differ, unmeasured } =
             self;
         format!(
-            "Of {checks} checks of defaults {agree_as_stated} agree by the bounds that were stated \
-             before their first run, {agree} by the bounds as they are now. Of the others the \
-             peer's figure lies within the spread of our runs in {within_spread}, a variant that \
-             copies the peer agrees or has it within its spread in {explained}, {differ} differ \
-             without that, and {unmeasured} were not measured."
+            "Of {checks} checks of schemes with their defaults, {agree_as_stated} agree by the \
+             bounds that we stated before their first run, and {agree} by the present bounds. Of \
+             the other checks, in {within_spread} the peer's figure lies within the spread of our \
+             runs; in {explained} a variant that copies the peer agrees, or has the peer's figure \
+             within its spread; {differ} differ without such an explanation; {unmeasured} were \
+             not measured."
         )
     }
 }

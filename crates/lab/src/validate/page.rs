@@ -282,9 +282,9 @@ pub fn summary(rows: &[ComparedFigure]) -> String {
 
 const SUMMARY: &str = "# Validation
 
-`paceline validate` holds figures of the simulator against those of ns-3, ns-2, htsim, the TCP of Linux, the authors'
-programs and the papers. We stated the bound of each check before its first run. Where we changed one later, the
-page has both.
+`paceline validate` compares figures of the simulator with those of *peers*: ns-3, ns-2, htsim, Linux' TCP, the programs
+of the schemes' authors, and papers. We stated the bound of each check before its first run. Where we changed a bound
+later, the page with every check has both.
 
 ";
 
@@ -294,24 +294,26 @@ const SUMMARY_TABLE: &str = "\
 ";
 
 const SUMMARY_END: &str = "
-- *Within the spread*: beyond the bound, but the peer's figure lies where one of at least three runs of ours may lie. The peer's figure
-  is one run, and of Linux the mean of two or four.
-- *Explained*: beyond the bound, but a run here that copies what the peer does differently is within it.
-- *Differ*: beyond the bound, and no run here shows why. The page lists these, and what is known of them.
-- *Runs*: independent runs of the peer. The windows of one run count once, and so do runs with equal figures. *All inside*:
-  each of the run's figures agrees or is within the spread.
-- *No peer*: `rcp[variant=abc]`, `vcp[variant=abc]`, `xcp[variant=abc]` and `xcpw`, which claims about ABC run. No figures of a
-  program or another simulator are at hand for them; functions of RCP's and VCP's models in ns-2 are compared ([peers](peers.md)).
+- *Agree*: our figure is within the bound.
+- *Within the spread*: our figure is beyond the bound, but the peer's figure lies where one of our runs may lie (of at least three
+  runs). The peer's figure is from one run; that of Linux is the mean of two or four runs.
+- *Explained*: our figure is beyond the bound, but a variant of ours that copies what the peer does differently is within it.
+- *Differ*: our figure is beyond the bound, and no run of ours shows why. The page with every check says what we know of the cause.
+- *Runs*: independent runs of the peer. Several windows of one run count as one run, and so do runs with equal figures. *All
+  inside*: each figure of the run agrees or is within the spread.
+
+Claims about ABC also run `rcp[variant=abc]`, `vcp[variant=abc]`, `xcp[variant=abc]` and `xcpw`. For these we have no figures of
+another program or simulator; [peers](peers.md) compares functions of RCP's and VCP's models in ns-2.
 
 | to | run |
 | --- | --- |
 | read the page with every check, cause and difference | `make docs`, then `out/docs/validation.md`; or *Documents* in the page of `make site` |
-| run the Linux guests again | `paceline validate --guests crates/lab/src/validate/guests.tsv`, then build and measure anew |
+| run the Linux guests again | `paceline validate --guests crates/lab/src/validate/guests.tsv`, then build the program and measure anew |
 | measure anew | `paceline validate --traces DIR --tables DIR -o validation.md` |
 | keep new figures | `paceline validate --traces DIR --tables DIR -o crates/lab/src/validate/measured.tsv`, then `make docs` |
 
-The measured figures are in `crates/lab/src/validate/measured.tsv`, one line per check. Tests hold them against the
-program's checks and bounds, and this summary against them.
+The measured figures are in `crates/lab/src/validate/measured.tsv`, one line per check. Tests check that they belong to the
+program's checks and bounds, and that this summary counts them.
 ";
 
 /// Lists the differences that no variant explains, run by run.

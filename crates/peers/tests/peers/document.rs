@@ -17,22 +17,22 @@ use crate::{
 const HEAD: &str = "\
 # What peers' own tests expect, applied here
 
-Other projects publish what they expect of congestion control, loss recovery, queues and channels: as numbers in
-their tests, as scripts, as code whose answers to short inputs can be recorded. The tests of `crates/peers` apply
-them here. An expectation
+Other projects (*peers*) publish what they expect of congestion control, loss recovery, queues and channels: as numbers in their
+tests, as scripts, or as code whose answers to short inputs can be recorded. The tests of `crates/peers` check whether Paceline
+meets these expectations. An expectation
 
 - **holds**;
-- does not hold **by design**: we follow another document or version than the peer, named below;
-- or **differs**, and ought not to: the cause is named below.
+- does not hold **by design**: Paceline follows another document or version than the peer, which is named below;
+- or **differs**: it should hold and does not; the cause is named below if we know it.
 
-The test `peers` fails if an outcome is not the declared one, also if an expectation holds that is declared to differ.
-It writes this page: `PACELINE_UPDATE=1 cargo test -p paceline-peers --test peers`.
+We declare one of these outcomes for each expectation. The test `peers` fails if the outcome is another one, also if an
+expectation holds that is declared to differ. `PACELINE_UPDATE=1 cargo test -p paceline-peers --test peers` writes this page.
 
 Where the expectations come from:
 
 - *Linux 6.18, our scripts*: scripts in packetdrill's language (`crates/peers/scripts`), with the segments and windows of Linux.
-- *Linux 6.18, our recordings* (`crates/peers/scripts/recorded`): the segments that Linux sent, and its window, for the inputs of
-  short scripts; they hold as longer ones do.
+- *Linux 6.18, our recordings* (`crates/peers/scripts/recorded`): the segments that Linux sent, and its window, for the inputs
+  of short scripts. The criterion is that of the longer recordings.
 - *Linux 6.18, recordings*: the segments that Linux sent, and its window, for the inputs of longer scripts; they are not in the
   repository (`PACELINE_REFERENCE`). A recording holds if 95 % of the windows are within a packet of Linux', and 95 % of the
   segments leave within 5 ms of Linux'.
@@ -45,33 +45,34 @@ Where the expectations come from:
 
 ## Random scripts
 
-A trial is drawn from a seed: Cubic or Reno, an RTT of 10 to 300 ms, a bottleneck or none, up to 300 packets in up to eight
-writes with pauses, and one or two of: single losses, bursts of losses, lost tails, lost repairs, reordered packets,
-lost acknowledgements, outages; with ECN, marks. Three in five have timestamps, as Linux has by default. The example
-`random` plays trials against this machine's kernel (`cargo run -p paceline-peers --example random -- record FOLDER 1000 1999`, as
-root) and notes the count of ticks at the SYN, so that our timers can be set to the same ticks. Our sender then gets the
-same inputs at the same times. A script is equal if 95 % of its segments leave within 5 ms of Linux'. The goal, stated
-before the first run: 90 % of 1000 scripts are equal.
+Random scripts compare our sender with Linux in situations that we did not choose. A script is drawn from a seed: Cubic or Reno,
+an RTT of 10 to 300 ms, a bottleneck or none, up to 300 packets in up to eight writes with pauses, and one or two of: single
+losses, bursts of losses, lost tails, lost repairs, reordered packets, lost acknowledgements, outages; with ECN, marks. Three in
+five have timestamps, as Linux has by default. The example `random` plays scripts against this machine's kernel (`cargo run -p
+paceline-peers --example random -- record FOLDER 1000 1999`, as root). It notes the kernel's count of ticks at the SYN, so that
+our timers expire at the same ticks. Our sender then gets the same inputs at the same times. A script is equal if 95 % of its
+segments leave within 5 ms of Linux'. The goal, stated before the first run: 90 % of 1000 scripts are equal.
+
 
 | 1000 scripts, seeds 1000 to 1999, Linux 6.18, HZ=250 | equal |
 | --- | ---: |
-| before: timers that expire at their exact times | 734 |
-| timers at ticks, repairs that a timer begins as in Linux, second copies reported only by DSACK | 860 |
-| with timestamps (621 scripts) | 551 |
-| without (379) | 309 |
-| of all 73,993 segments | 94.1 % |
+| the first version, whose timers expired at their exact times | 734 |
+| this version, with timers at ticks, repairs that a timer begins as in Linux, and second copies reported only by DSACK | 860 |
+| of these, with timestamps (621 scripts) | 551 |
+| of these, without timestamps (379 scripts) | 309 |
+| share of all 73,993 segments that leave within 5 ms of Linux' | 94.1 % |
 
-The goal of 90 % is missed. Causes of the differences, found in the smallest scripts that still show them
-(`random -- shrink FOLDER SEED`):
+The goal of 90 % is missed. To find causes, we shortened scripts as far as they still differ (`random -- shrink FOLDER SEED`):
 
-- About 25 of the 70 scripts with timestamps: segmentation offload (below). A rule that follows `tcp_tso_should_defer` of 6.18 to
-  the letter makes 11 more scripts equal, but breaks three longer recordings that are equal without it, for an unknown reason,
-  so Paceline leaves it out.
-- 8: reordering that Linux learns when an original fills a hole (below). The same rule breaks recordings without timestamps,
-  in which Linux cannot distinguish originals from repairs and Paceline can.
-- The rest are single scripts: an idle time or a timer at the edge of a tick, Cubic's and Reno's count of acknowledged packets
-  after a repair. Their causes are not examined further.
-- Without timestamps: Paceline's transmissions have numbers, so that its sender detects mistaken repairs that Linux cannot detect.
+- About 25 of the 70 scripts with timestamps differ because of segmentation offload ([below](#what-differs)). A rule that follows
+  `tcp_tso_should_defer` of 6.18 to the letter makes 11 more scripts equal, but three longer recordings, which are equal without it, then
+  differ, for a reason that we do not know. So Paceline leaves the rule out.
+- 8 of them differ because Linux concludes that packets were reordered when an original fills a hole ([below](#what-differs)). With the same
+  rule, recordings without timestamps would differ: there Linux cannot distinguish originals from repairs, and Paceline can.
+- The other scripts with timestamps have causes of their own: an idle time or a timer at the edge of a tick, or Cubic's and Reno's count of
+  acknowledged packets after a repair. We did not examine them further.
+- Scripts without timestamps differ because Paceline's transmissions have numbers, so that its sender detects mistaken
+  repairs that Linux cannot detect.
 ";
 
 /// A declared expectation: peer, test, outcome.

@@ -30,7 +30,7 @@ pub(crate) const FILLED_HOLE: &str = "with timestamps, Linux concludes that pack
 
 /// Unknown cause.
 pub(crate) const NOT_FOLLOWED: &str = "the segments leave as in Linux, but the window is off by more than a packet after more than 5 % \
-     of the inputs; the cause has not been looked for";
+     of the inputs; we have not looked for the cause";
 
 /// Timer wheel of the kernel, at the edge of its steps.
 pub(crate) const EDGE_OF_A_TICK: &str = "the deadline of a timeout lies at the edge of a tick: Linux' timer expires a step of its wheel \

@@ -125,7 +125,7 @@ fn step(vectors: &mut Vectors) {
     vectors.by_design(
         "dualpi2",
         "must_drop: no drop while less than two full packets wait",
-        "Linux adds this exception, like the one of PIE",
+        "Linux has this exception, which PIE has, too; RFC 9332 has none",
         || {
             let mut bench = bench("random=false,alpha=0,beta=60");
             push(&mut bench, 0, 1, 1000, Ecn::NotEct);

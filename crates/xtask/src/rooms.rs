@@ -30,7 +30,7 @@ pub const ROOMS: &[Room] = &[
     room("crates/path", &["cc", "trace"]),
     room("crates/wifi", &["cc", "path"]),
     room("crates/wire", &["cc", "flow", "schemes"]),
-    room("crates/report", &["cc", "measure", "schemes"]),
+    room("crates/report", &["measure", "schemes"]),
     room("crates/export", &[]),
     room("crates/sim", &["cc", "flow", "measure", "path", "schemes", "trace", "wifi"]),
     room("crates/remy", &["cc", "schemes", "sim"]),
@@ -97,7 +97,6 @@ pub const ROOMS: &[Room] = &[
             "cli",
             "evaluate",
             "export",
-            "flow",
             "path",
             "remy",
             "report",
@@ -137,6 +136,10 @@ pub struct Manifest {
     pub imports: Vec<String>,
     /// The crates of the workspace that only its tests, examples and benchmarks import.
     pub test_imports: Vec<String>,
+    /// Full names of all packages under `[dependencies]`, also of other projects.
+    pub dependencies: Vec<String>,
+    /// Full names of all packages under `[dev-dependencies]` and `[build-dependencies]`.
+    pub test_dependencies: Vec<String>,
 }
 
 /// Reads the manifest of the crate in `folder`.
@@ -159,13 +162,17 @@ fn parse(text: &str) -> Manifest {
             if let Some(name) = line.strip_prefix("name = \"paceline-") {
                 manifest.name = name.trim_end_matches('"').to_string();
             }
-        } else if let Some(rest) = line.strip_prefix("paceline-") {
-            let name = rest.split(['.', ' ', '=']).next().unwrap_or("").to_string();
-            if section.ends_with("dev-dependencies") {
-                manifest.test_imports.push(name);
-            } else if section.ends_with("dependencies") {
-                manifest.imports.push(name);
-            }
+        } else if section.ends_with("dependencies") && line.starts_with(char::is_alphabetic) {
+            let full = line.split(['.', ' ', '=']).next().unwrap_or("");
+            let shipped =
+                !section.ends_with("dev-dependencies") && !section.ends_with("build-dependencies");
+            let (imports, dependencies) = if shipped {
+                (&mut manifest.imports, &mut manifest.dependencies)
+            } else {
+                (&mut manifest.test_imports, &mut manifest.test_dependencies)
+            };
+            imports.extend(full.strip_prefix("paceline-").map(String::from));
+            dependencies.push(full.to_string());
         }
     }
     manifest.imports.sort_unstable();
@@ -182,13 +189,15 @@ mod tests {
         let text = "[package]\nname = \"paceline-x\"\n\n[features]\nf = [\"paceline-a/bpf\"]\n\n\
                     [dependencies]\nlibm = \"1\"\npaceline-b.workspace = true\n\
                     paceline-a = { workspace = true }\n\n[dev-dependencies]\n\
-                    paceline-c.workspace = true\n\n[target.'cfg(unix)'.dependencies]\n\
+                    paceline-c.workspace = true\nrayon = \"1\"\n\n[target.'cfg(unix)'.dependencies]\n\
                     paceline-d-e.workspace = true\n";
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         let manifest = Manifest {
             name: "x".to_string(),
             imports: names(&["a", "b", "d-e"]),
             test_imports: names(&["c"]),
+            dependencies: names(&["libm", "paceline-b", "paceline-a", "paceline-d-e"]),
+            test_dependencies: names(&["paceline-c", "rayon"]),
         };
         assert_eq!(parse(text), manifest);
     }

@@ -35,6 +35,11 @@ pub fn shipped(text: &str) -> Shipped {
     Shipped { code: code.into_iter().collect(), test_modules }
 }
 
+/// Returns the text with comments and the insides of strings blank.
+pub fn code(text: &str) -> String {
+    without_comments(text).into_iter().collect()
+}
+
 fn find(code: &[char], word: &str) -> Option<usize> {
     let word: Vec<char> = word.chars().collect();
     code.windows(word.len()).position(|window| window == word)
@@ -235,6 +240,15 @@ pub fn uses<'a>(code: &str, banned: &[&'a str]) -> Vec<&'a str> {
     banned.iter().copied().filter(|word| code.contains(word)).collect()
 }
 
+/// True if the code has `word` with no letter, digit or underscore beside it.
+pub fn has_word(code: &str, word: &str) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    code.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&code[..at], &code[at + word.len()..]);
+        !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
+    })
+}
+
 /// Returns the headings that the documentation of a scheme or queue lacks.
 pub fn missing_headings(text: &str) -> Vec<&'static str> {
     const HEADINGS: [&str; 5] =
@@ -250,7 +264,7 @@ pub fn missing_headings(text: &str) -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    fn code(text: &str) -> String {
+    fn squeezed(text: &str) -> String {
         shipped(text).code.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -269,7 +283,7 @@ mod tests {
             ("struct A { #[cfg(test)] a: Vec<u8>, b: u8 }", "struct A { b: u8 }"),
             ("#[cfg(test)]\nuse a;\n#[cfg(test)]\nuse b;\nuse c;", "use c;"),
         ] {
-            assert_eq!(code(text), left, "{text}");
+            assert_eq!(squeezed(text), left, "{text}");
         }
     }
 
@@ -285,10 +299,13 @@ mod tests {
             ("for r in a {} b // x", "for r in a {} b"),
             ("let a = b'\"'; \"std\" c", "let a = b' '; \" \" c"),
         ] {
-            assert_eq!(code(text), left, "{text}");
+            assert_eq!(squeezed(text), left, "{text}");
         }
         // An attribute inside a string or a comment does not count.
-        assert_eq!(code("a(\"#[cfg(test)]\"); b // #[cfg(test)]\nuse c;"), "a(\" \"); b use c;");
+        assert_eq!(
+            squeezed("a(\"#[cfg(test)]\"); b // #[cfg(test)]\nuse c;"),
+            "a(\" \"); b use c;"
+        );
     }
 
     #[test]
@@ -339,6 +356,12 @@ mod tests {
                     //! # Where it fails\n";
         assert_eq!(missing_headings(text), ["# Source"]);
         assert!(missing_headings(&format!("{text}//! # Source\n")).is_empty());
+    }
+
+    #[test]
+    fn words_are_found_whole() {
+        assert!(has_word("use ring::hmac;", "ring") && has_word("a_ring ring", "ring"));
+        assert!(!has_word("string.rings(my_ring)", "ring"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::rooms::ROOMS;
-use crate::scan::{TestModule, shipped};
+use crate::scan::{TestModule, code, shipped};
 
 /// A source file: its path from the root of the tree, and its text or the scanned part of it.
 #[derive(Clone, Debug)]
@@ -46,6 +46,31 @@ pub fn sources(folder: &str) -> Vec<Source> {
     collect(&root, &root.join(folder).join("src"), &mut found);
     assert!(!found.is_empty(), "no sources in {folder}");
     found
+}
+
+/// Returns the code of the tests, examples and benchmarks of the crate in `folder`, and of its
+/// `build.rs`, without comments and the insides of strings. It includes `src`, which has tests, too,
+/// and files of other crates that a `#[path]` names.
+pub fn test_code(folder: &str) -> String {
+    let root = root();
+    let mut found = Vec::new();
+    for part in ["src", "tests", "examples", "benches"] {
+        let part = root.join(folder).join(part);
+        if part.is_dir() {
+            collect(&root, &part, &mut found);
+        }
+    }
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    let mut all = code(&read(root.join(folder).join("build.rs")));
+    for Source { path, text } in found {
+        let beside = root.join(path).parent().map(Path::to_path_buf).unwrap_or_default();
+        for named in text.split("#[path = \"").skip(1) {
+            let named = named.split('"').next().unwrap_or("");
+            all += &code(&read(beside.join(named)));
+        }
+        all += &code(&text);
+    }
+    all
 }
 
 /// Returns the files of all crates.

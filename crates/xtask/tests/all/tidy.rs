@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use paceline_xtask::rooms::{ROOMS, Room, manifest};
-use paceline_xtask::scan::{globals, missing_headings, shipped, uses};
-use paceline_xtask::tree::{Source, all_sources, root, shipped_code, sources};
+use paceline_xtask::scan::{globals, has_word, missing_headings, shipped, uses};
+use paceline_xtask::tree::{Source, all_sources, root, shipped_code, sources, test_code};
 
 /// The crates without input and output: only `sim` and the programs above it read clocks.
 const WITHOUT_IO: [&str; 7] = [
@@ -198,6 +198,24 @@ fn crates_import_what_the_table_says_and_only_from_below() {
             );
         }
         below.insert(manifest.name);
+    }
+}
+
+#[test]
+fn every_dependency_is_used() {
+    for Room { folder, .. } in ROOMS {
+        let manifest = manifest(&root().join(folder)).expect("a manifest");
+        let shipped: String =
+            shipped_code(folder).into_iter().map(|source| source.text + "\n").collect();
+        let tests = test_code(folder);
+        let unused = |names: Vec<String>, code: &str| -> Vec<String> {
+            let unused = |name: &String| !has_word(code, &name.replace('-', "_"));
+            names.into_iter().filter(unused).collect()
+        };
+        let none = Vec::<String>::new();
+        assert_eq!(unused(manifest.dependencies, &shipped), none, "{folder}: unused dependencies");
+        let unused = unused(manifest.test_dependencies, &tests);
+        assert_eq!(unused, none, "{folder}: dependencies that no test uses");
     }
 }
 

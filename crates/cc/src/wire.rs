@@ -1,5 +1,4 @@
-//! Wire encoding of congestion headers, of reports, and of the value that acknowledgements carry
-//! for a scheme.
+//! Wire encoding of congestion headers and of reports.
 //!
 //! A message begins with one byte: the version in its upper four bits, the kind in its lower four.
 //! The fields that follow have a fixed length for each kind. Numbers are unsigned unless noted,
@@ -16,7 +15,8 @@
 //! | 8 | forecast | total (8), first tick in ns (8), 8 counts (2 each) | 33 |
 //! | 9 | estimate | rate in bit/s (8) | 9 |
 //! | 10 | report of a scheme outside of this tree | its number (4), three words (8 each) | 29 |
-//! | 12 | acknowledgement | the scheme's value, see the scheme's page (4) | 5 |
+//!
+//! Kind 12 is not to be used again: earlier versions of this format had a message of this kind.
 //!
 //! RTTs are rounded to the nearest microsecond and rates down to 100 bit/s, but a value above zero
 //! becomes at least 1, since zero means "none". An RCP rate too large for the format is written as
@@ -50,7 +50,6 @@ const OPEN: u8 = 5;
 const FORECAST: u8 = 8;
 const ESTIMATE: u8 = 9;
 const OPEN_REPORT: u8 = 10;
-const ACK: u8 = 12;
 
 /// Reason why a message cannot be written or read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,7 +175,6 @@ fn length(kind: u8) -> Option<usize> {
         FORECAST => LONGEST,
         ESTIMATE => 9,
         OPEN_REPORT => 29,
-        ACK => 5,
         _ => return None,
     })
 }
@@ -334,31 +332,6 @@ pub fn decode_report(bytes: &[u8]) -> Result<(Report, usize), WireError> {
         other => return Err(WireError::Kind(other)),
     };
     Ok((report, bytes.len() - reader.rest.len()))
-}
-
-/// Writes the value that an acknowledgement carries for its scheme ([`crate::Ack::explicit`]) and
-/// returns its length in bytes.
-///
-/// # Errors
-/// [`WireError::Truncated`] if it does not fit into `bytes`; then nothing is written.
-pub fn encode_explicit(explicit: u32, bytes: &mut [u8]) -> Result<usize, WireError> {
-    let mut writer = Writer::open(bytes, ACK)?;
-    writer.put(explicit.to_be_bytes());
-    Ok(writer.at)
-}
-
-/// Reads the value that an acknowledgement carries for its scheme and returns it with its length in
-/// bytes.
-///
-/// # Errors
-/// If the bytes are not a whole message of this kind and version.
-pub fn decode_explicit(bytes: &[u8]) -> Result<(u32, usize), WireError> {
-    let (kind, mut reader) = Reader::open(bytes)?;
-    if kind != ACK {
-        return Err(WireError::Kind(kind));
-    }
-    let explicit = reader.u32();
-    Ok((explicit, bytes.len() - reader.rest.len()))
 }
 
 #[cfg(test)]

@@ -74,9 +74,6 @@ fn the_bytes_are_as_documented() {
     let open = OpenHeader { scheme: 9, words: [0x0102, 3] };
     let expected = [0x15, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3];
     assert_eq!(written(&Header::Open(open)), expected);
-    let mut bytes = [0; 5];
-    assert_eq!(encode_explicit(0x01020304, &mut bytes), Ok(5));
-    assert_eq!(bytes, [0x1C, 1, 2, 3, 4]);
     let mut bytes = [0; LONGEST];
     assert_eq!(encode_report(&Report::Rate(Rate::from_bps(258)), &mut bytes), Ok(9));
     assert_eq!(bytes[..9], [0x19, 0, 0, 0, 0, 0, 0, 1, 2]);
@@ -133,7 +130,7 @@ fn headers_come_back_within_their_resolution() {
 }
 
 #[test]
-fn reports_and_acknowledgements_come_back_exactly() {
+fn reports_come_back_exactly() {
     let mut random = Stream::new(2, "wire reports");
     for _ in 0..20_000 {
         let report = any_report(&mut random);
@@ -141,16 +138,13 @@ fn reports_and_acknowledgements_come_back_exactly() {
         let length = encode_report(&report, &mut bytes).expect("room");
         assert_eq!(decode_report(&bytes), Ok((report, length)));
         assert!(28 + length <= report.size() as usize, "longer than it is counted");
-        let explicit = bits(&mut random) as u32;
-        let length = encode_explicit(explicit, &mut bytes).expect("room");
-        assert_eq!(decode_explicit(&bytes), Ok((explicit, length)));
     }
 }
 
 #[test]
 fn decoded_messages_encode_to_equal_bytes() {
     let mut random = Stream::new(3, "wire bytes");
-    let mut decoded = [0; 3];
+    let mut decoded = [0; 2];
     for _ in 0..200_000 {
         let length = random.below(LONGEST as u64 + 3) as usize;
         let mut bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
@@ -171,11 +165,6 @@ fn decoded_messages_encode_to_equal_bytes() {
             assert_eq!(again[..length], bytes[..length], "{report:?}");
             decoded[1] += 1;
         }
-        if let Ok((explicit, length)) = decode_explicit(&bytes) {
-            assert_eq!(encode_explicit(explicit, &mut again), Ok(length));
-            assert_eq!(again[..length], bytes[..length]);
-            decoded[2] += 1;
-        }
     }
     assert!(decoded.iter().all(|&count| count > 1000), "{decoded:?}");
 }
@@ -189,7 +178,9 @@ fn invalid_messages_give_errors() {
     // A report is not accepted as a header, nor a header as a report.
     assert_eq!(decode_header(&[0x19; 9]), Err(WireError::Kind(9)));
     assert_eq!(decode_report(&[0x13; 2]).err(), Some(WireError::Kind(3)));
-    assert_eq!(decode_explicit(&[0x10]), Err(WireError::Kind(0)));
+    // Kind 12 is reserved.
+    assert_eq!(decode_header(&[0x1C; 5]), Err(WireError::Kind(12)));
+    assert_eq!(decode_report(&[0x1C; 5]), Err(WireError::Kind(12)));
     assert_eq!(decode_header(&[0x13, 4]), Err(WireError::Value { field: "load", value: 4 }));
     let mut orphan = [0; 13];
     (orphan[0], orphan[12]) = (0x11, 5);

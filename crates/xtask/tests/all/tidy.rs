@@ -234,20 +234,25 @@ fn the_table_has_every_crate() {
     assert_eq!(listed.len(), ROOMS.len());
 }
 
-/// Returns the crates of ARCHITECTURE.md's table, each with its cell "imports".
-fn rows_of_architecture() -> Vec<(String, Vec<String>)> {
+/// Returns the cells of the table of ARCHITECTURE.md that begins with `header`, each divided at commas.
+fn table_of_architecture(header: &str) -> Vec<Vec<Vec<String>>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
-    let table = text.split_once("| crate | what it has | imports | must hold |\n");
-    let (_, table) = table.expect("the table of crates");
+    let (_, table) = text.split_once(header).unwrap_or_else(|| panic!("no table {header}"));
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| "));
+    let words = |cell: &str| -> Vec<String> {
+        cell.split(',').map(|word| word.trim().to_string()).filter(|word| word != "").collect()
+    };
+    rows.map(|row| row.trim_matches('|').split('|').map(words).collect()).collect()
+}
+
+/// Returns the crates of ARCHITECTURE.md's table, each with its cells "imports" and "must hold".
+fn rows_of_architecture() -> Vec<(String, Vec<String>, Vec<String>)> {
     let mut rows = Vec::new();
-    for line in table.lines().skip(1).take_while(|line| line.starts_with("| ")) {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let imports = cells[3].split(", ").filter(|name| !name.is_empty()).map(String::from);
-        let imports: Vec<String> = imports.collect();
-        for name in cells[1].split(", ").map(|name| name.trim_matches('`')) {
+    for cells in table_of_architecture("| crate | what it has | imports | must hold |") {
+        for name in cells[0].iter().map(|name| name.trim_matches('`')) {
             let folder =
                 if name.contains('/') { name.to_string() } else { format!("crates/{name}") };
-            rows.push((folder, imports.clone()));
+            rows.push((folder, cells[2].clone(), cells[3].clone()));
         }
     }
     rows
@@ -255,7 +260,8 @@ fn rows_of_architecture() -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn architecture_has_the_table() {
-    let mut rows = rows_of_architecture();
+    let rows = rows_of_architecture().into_iter();
+    let mut rows: Vec<(String, Vec<String>)> = rows.map(|row| (row.0, row.1)).collect();
     let mut expected: Vec<(String, Vec<String>)> = ROOMS
         .iter()
         .map(|Room { folder, imports }| {
@@ -269,6 +275,31 @@ fn architecture_has_the_table() {
         assert_eq!(row, expected, "ARCHITECTURE.md, and crates/xtask/src/rooms.rs");
     }
     assert_eq!(rows.len(), expected.len());
+}
+
+#[test]
+fn architecture_has_the_crates_without_io_and_all_dependencies() {
+    let rows = rows_of_architecture().into_iter();
+    let rows = rows.filter(|(_, _, invariants)| invariants.contains(&"1".to_string()));
+    let folders: BTreeSet<String> = rows.map(|row| row.0).collect();
+    // Of invariant 1, `trace` must hold only what it says about globals.
+    let expected = WITHOUT_IO.into_iter().chain(["crates/trace"]).map(String::from).collect();
+    assert_eq!(folders, expected, "crates that must hold invariant 1");
+
+    let mut listed = BTreeSet::new();
+    for cells in table_of_architecture("| crate | for |") {
+        listed.extend(cells[0].iter().filter_map(|cell| Some(cell.split(' ').next()?.to_string())));
+    }
+    let used: BTreeSet<String> = ROOMS
+        .iter()
+        .flat_map(|room| {
+            let manifest = manifest(&root().join(room.folder)).expect("a manifest");
+            manifest.dependencies.into_iter().chain(manifest.test_dependencies)
+        })
+        .filter(|name| !name.starts_with("paceline-"))
+        .collect();
+    let missing: Vec<&String> = used.difference(&listed).collect();
+    assert_eq!(missing, Vec::<&String>::new(), "not in the table of dependencies");
 }
 
 #[test]

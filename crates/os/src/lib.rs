@@ -1,5 +1,5 @@
 //! What Paceline asks of the operating system: sockets, TUN devices, network namespaces, routes, firewalls, processes,
-//! folders. The only crate with `unsafe` code beside `paceline-guest`.
+//! folders. Has `unsafe` code; invariant 6 of ARCHITECTURE.md names the other places that do.
 //!
 //! [`host`] has the settings of this machine that shells and tunnels change and put back, [`Interrupts`] the signals
 //! that end a program.

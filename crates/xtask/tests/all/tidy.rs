@@ -172,6 +172,22 @@ fn unsafe_code_stands_in_five_places() {
 }
 
 #[test]
+fn system_calls_stand_in_few_crates() {
+    // As in ARCHITECTURE.md, invariant 6.
+    let expected = ["emulator", "guest", "kernel", "os", "peers", "remy", "transfer"];
+    let calls = ["libc", "nix", "rustix"];
+    let mut found = Vec::new();
+    for Room { folder, .. } in ROOMS {
+        let manifest = manifest(&root().join(folder)).expect("a manifest");
+        if manifest.dependencies.iter().any(|name| calls.contains(&name.as_str())) {
+            found.push(manifest.name);
+        }
+    }
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn files_have_one_subject() {
     for Room { folder, .. } in ROOMS {
         let mut lengths = Vec::new();

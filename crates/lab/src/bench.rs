@@ -5,7 +5,7 @@ use paceline_cc::{Rate, Span, Spec};
 use paceline_path::BufferSize;
 use serde::Serialize;
 
-use paceline_sim::flow::{Amount, On, Workload};
+use paceline_flow::{Amount, On, Workload};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario};
 use paceline_sim::{BuildError, Simulation};
 

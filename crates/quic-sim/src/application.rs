@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use paceline_cc::{Span, Time};
+use paceline_flow::Workload;
 use paceline_sim::TransportSetup;
-use paceline_sim::cc::{Span, Time};
-use paceline_sim::flow::Workload;
 
 use crate::machine::Machine;
 

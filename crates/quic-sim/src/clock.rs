@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use paceline_sim::cc::Time;
+use paceline_cc::Time;
 
 /// Converts between virtual time and instants. Stacks use only differences of instants, so their
 /// origin does not matter.

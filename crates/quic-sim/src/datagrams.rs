@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_sim::cc::{Span, Time};
+use paceline_cc::{Span, Time};
 
 /// Age at which a datagram that has not arrived is forgotten, counted from its sending to the
 /// sending of the datagram that arrives: the limit of reordering. Links do not report dropped

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use paceline_cc::{Body, Packet, Span, Stage, Time};
 use paceline_flow::{SenderStats, Transfer, Workload};
-use paceline_sim::cc::{Body, Packet, Span, Stage, Time};
 use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::application::{Application, Source};

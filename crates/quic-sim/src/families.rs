@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use paceline_cc::{SchemeSpec, Spec};
 use paceline_sim::Names;
-use paceline_sim::cc::{SchemeSpec, Spec};
 
 use crate::noq::Noq;
 use crate::quinn::Quinn;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use paceline_sim::cc::Ecn;
+use paceline_cc::Ecn;
 
 /// A QUIC stack without input and output: an endpoint with one connection. quinn-proto and
 /// noq-proto are such machines here. To add another stack, implement this trait and pass a pair of

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use paceline_cc::{Ecn, Span, Time};
 use paceline_ip::packet::{fold, sum};
-use paceline_sim::cc::{Ecn, Span, Time};
 use paceline_sim::{
     Capture, CapturedFrame, ConnectionEvent, ConnectionEventKind, ConnectionLog, TransportSetup,
 };

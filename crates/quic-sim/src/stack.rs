@@ -12,7 +12,7 @@ macro_rules! stack {
         use std::time::{Duration, Instant};
 
         use bytes::BytesMut;
-        use paceline_sim::cc::{Ecn, Spec};
+        use paceline_cc::{Ecn, Spec};
         use paceline_sim::{CustomTransport, TransportEnds, TransportSetup};
         use proto::congestion::ControllerFactory;
         use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};

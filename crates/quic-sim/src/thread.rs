@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use paceline_cc::{Packet, Span, Stage, Time};
 use paceline_flow::{SenderStats, Transfer};
-use paceline_sim::cc::{Packet, Span, Stage, Time};
 use paceline_sim::{TransportEnd, TransportEnds, TransportSetup};
 
 use crate::end::{End, Ends, SizedTransfer, pair};

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use paceline_cc::{AckPolicy, Rate, Setup, Span, Stream, Time};
-use paceline_sim::flow::{Amount, On, Periods, Workload};
-use paceline_sim::path::{BufferSize, Impairments, Jitter, JitterShape, Loss};
+use paceline_flow::{Amount, On, Periods, Workload};
+use paceline_path::{BufferSize, Impairments, Jitter, JitterShape, Loss};
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };

@@ -8,7 +8,7 @@
 //! For senders whose flows have a given size, the completion times are measured too.
 
 use paceline_cc::{Span, Time};
-use paceline_sim::flow::{On, Transfer};
+use paceline_flow::{On, Transfer};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::SchemeChoice;
 use paceline_sim::{BuildError, FlowSums, Simulation};
@@ -327,7 +327,7 @@ pub(crate) fn shares_of(periods: &[Vec<(Time, Time)>], end: Time) -> Vec<f64> {
 mod tests {
     use super::*;
     use paceline_cc::Rate;
-    use paceline_sim::flow::{Amount, On};
+    use paceline_flow::{Amount, On};
 
     fn network() -> Network {
         Network::new(Rate::from_mbps(10.0), Span::from_millis(100))

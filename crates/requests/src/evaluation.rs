@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use paceline_cc::spec::nearest;
 use paceline_cc::{ArgumentError, Rate, Span};
+use paceline_flow::{Amount, On};
 use paceline_path::BufferSize;
 use paceline_remy::evaluate::Contender;
 use paceline_remy::spec::Specification;
 use paceline_remy::{Assessment, EvalRow, FileError, Network, Problem, StarvedSender};
 use paceline_schemes::SCHEMES;
 use paceline_schemes::remy::{RemyParams, RuleTable};
-use paceline_sim::flow::{Amount, On};
 use paceline_sim::runs::Spread;
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 use paceline_sim::{BuildError, Names};

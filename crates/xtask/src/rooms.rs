@@ -33,8 +33,8 @@ pub const ROOMS: &[Room] = &[
     room("crates/report", &["measure", "schemes"]),
     room("crates/export", &[]),
     room("crates/sim", &["cc", "flow", "measure", "path", "schemes", "trace", "wifi"]),
-    room("crates/remy", &["cc", "schemes", "sim"]),
-    room("crates/requests", &["cc", "path", "remy", "report", "schemes", "sim", "trace"]),
+    room("crates/remy", &["cc", "flow", "path", "schemes", "sim", "trace"]),
+    room("crates/requests", &["cc", "flow", "path", "remy", "report", "schemes", "sim", "trace"]),
     room("crates/sweep", &["requests", "sim"]),
     room("crates/tasks", &["cc", "remy", "requests", "sim"]),
     room("crates/os", &["wire"]),
@@ -44,7 +44,10 @@ pub const ROOMS: &[Room] = &[
     room("crates/transfer", &["cc", "flow", "ip", "measure", "os", "qlog", "wire"]),
     room("crates/kernel", &["cc", "schemes"]),
     room("crates/guest", &["cc", "flow", "kernel", "remy", "sim"]),
-    room("crates/lab", &["cc", "path", "remy", "report", "requests", "sim", "trace", "wifi"]),
+    room(
+        "crates/lab",
+        &["cc", "flow", "path", "remy", "report", "requests", "sim", "trace", "wifi"],
+    ),
     room(
         "crates/reproduce",
         &[
@@ -58,8 +61,8 @@ pub const ROOMS: &[Room] = &[
     room("bindings/quic/quinn", &["cc", "quic"]),
     room("bindings/quic/noq", &["cc", "quic"]),
     room("bindings/quic/s2n", &["cc", "quic"]),
-    room("crates/quic-sim", &["flow", "ip", "noq", "quinn", "sim"]),
-    room("bindings/quic/c", &["quic-sim", "report", "requests", "sim"]),
+    room("crates/quic-sim", &["cc", "flow", "ip", "noq", "path", "quinn", "sim", "trace"]),
+    room("bindings/quic/c", &["cc", "quic-sim", "report", "requests", "sim"]),
     room(
         "crates/cli",
         &[

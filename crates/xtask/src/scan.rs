@@ -240,6 +240,38 @@ pub fn uses<'a>(code: &str, banned: &[&'a str]) -> Vec<&'a str> {
     banned.iter().copied().filter(|word| code.contains(word)).collect()
 }
 
+/// Returns the names that the code takes from the root of the crate `name`, also by `use name::{...}`:
+/// the first words of the paths.
+pub fn names_from(code: &str, name: &str) -> Vec<String> {
+    let first = |path: &str| -> String {
+        path.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let mut found = Vec::new();
+    for after in code.split(&format!("{name}::")).skip(1) {
+        let Some(group) = after.strip_prefix('{') else {
+            found.push(first(after));
+            continue;
+        };
+        let (mut depth, mut start) = (0, 0);
+        for (at, c) in group.char_indices() {
+            match c {
+                '{' => depth += 1,
+                ',' | '}' if depth == 0 => {
+                    found.push(first(&group[start..at]));
+                    start = at + 1;
+                    if c == '}' {
+                        break;
+                    }
+                }
+                '}' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+    found.retain(|name| !name.is_empty());
+    found
+}
+
 /// True if the code has `word` with no letter, digit or underscore beside it.
 pub fn has_word(code: &str, word: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -356,6 +388,12 @@ mod tests {
                     //! # Where it fails\n";
         assert_eq!(missing_headings(text), ["# Source"]);
         assert!(missing_headings(&format!("{text}//! # Source\n")).is_empty());
+    }
+
+    #[test]
+    fn names_from_a_crate_are_found_in_groups() {
+        let code = "use a::b::c; use a::{d, e::{f, g},\n  h as i, \n}; a::j::k(); use x::{a, l};";
+        assert_eq!(names_from(code, "a"), ["b", "d", "e", "h", "j"]);
     }
 
     #[test]

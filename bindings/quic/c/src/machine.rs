@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use paceline_cc::Ecn;
 use paceline_quic_sim::{Machine, MachineStats, Transmission};
-use paceline_sim::cc::Ecn;
 
 use crate::border::lossy_text;
 

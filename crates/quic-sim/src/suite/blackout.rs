@@ -1,8 +1,8 @@
 //! A path that loses all packets for a time, as a radio link does in a tunnel.
 
-use paceline_sim::cc::{Packet, Time};
-use paceline_sim::path::queue::{Fifo, QueueWrapper};
-use paceline_sim::path::{DropReason, DroppedPacket, DroptailLimit, Queue};
+use paceline_cc::{Packet, Time};
+use paceline_path::queue::{Fifo, QueueWrapper};
+use paceline_path::{DropReason, DroppedPacket, DroptailLimit, Queue};
 use paceline_sim::scenario::CustomQueue;
 
 /// Returns a droptail queue that drops all packets that arrive at `from` or later and before `to`.
@@ -44,8 +44,8 @@ impl QueueWrapper for Blackout {
 
 #[cfg(test)]
 mod tests {
-    use paceline_sim::cc::Stream;
-    use paceline_sim::path::Limit;
+    use paceline_cc::Stream;
+    use paceline_path::Limit;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use paceline_sim::cc::Span;
+use paceline_cc::Span;
 use paceline_sim::{FlowSeries, Outcome};
 
 /// Purpose of a congestion control.

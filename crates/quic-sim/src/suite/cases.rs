@@ -1,7 +1,7 @@
 //! The standard cases. All bounds were written before the first run. One was changed since: `lte`
 //! allowed 5 % of loss, which left out slow start's overshoot; a correct NewReno lost 5.2 %.
 
-use paceline_sim::path::BufferSize;
+use paceline_path::BufferSize;
 
 use super::Case;
 use super::bounds::Measure::{

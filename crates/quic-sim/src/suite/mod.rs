@@ -43,8 +43,8 @@ pub use policer::policer;
 pub use report::{AgainstBaseline, CaseReport, SuiteReport};
 pub use stages::PathStage;
 
+use paceline_cc::{Span, Time};
 use paceline_sim::Simulation;
-use paceline_sim::cc::{Span, Time};
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::{Record, Scenario, SchemeChoice};
 use thiserror::Error;

@@ -1,8 +1,8 @@
 //! A policer, which operators use to limit a subscriber's rate without a buffer.
 
-use paceline_sim::cc::Rate;
-use paceline_sim::path::Limit;
-use paceline_sim::path::queue::policer::Policer;
+use paceline_cc::Rate;
+use paceline_path::Limit;
+use paceline_path::queue::policer::Policer;
 use paceline_sim::scenario::CustomQueue;
 
 /// Returns a token bucket of `burst` bytes that fills at `rate` (RFC 2697's committed rate and

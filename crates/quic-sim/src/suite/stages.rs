@@ -1,8 +1,8 @@
 //! Stages of a flow's path, and the scenario built from them.
 
-use paceline_sim::cc::{Rate, Span, Spec, Time};
-use paceline_sim::flow::Workload;
-use paceline_sim::path::{BufferSize, Loss, Reorder};
+use paceline_cc::{Rate, Span, Spec, Time};
+use paceline_flow::Workload;
+use paceline_path::{BufferSize, Loss, Reorder};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, QueueChoice, Scenario, SchemeChoice};
 
 use super::blackout::blackout;
@@ -67,7 +67,7 @@ pub(super) fn scenario(stages: &[PathStage], scheme: &SchemeChoice) -> Result<Sc
                 link.capacity = Capacity::Schedule { steps, period: None };
             }
             PathStage::Trace(name) => {
-                let trace = paceline_sim::trace::load(name).map_err(|error| error.to_string())?;
+                let trace = paceline_trace::load(name).map_err(|error| error.to_string())?;
                 link.capacity = Capacity::trace(trace);
             }
             PathStage::Buffer(size) => link.buffer = *size,

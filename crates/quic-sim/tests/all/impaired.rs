@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use paceline_cc::{Halves, Rate, Span};
+use paceline_path::{Impairments, Reorder};
 use paceline_quic_sim::Quinn;
 use paceline_quinn::Scheme;
-use paceline_sim::cc::{Halves, Rate, Span};
-use paceline_sim::path::{Impairments, Reorder};
 use paceline_sim::scenario::Capacity;
 use paceline_sim::{
     BuildError, ConnectionEvent, ConnectionEventKind, ConnectionLog, ConnectionObserver, run,

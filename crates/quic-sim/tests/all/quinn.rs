@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::support::{self, over_12_mbps};
+use paceline_cc::{AckPolicy, Time};
+use paceline_flow::{Amount, On, Workload};
 use paceline_quic_sim::Quinn;
 use paceline_quinn::Scheme;
-use paceline_sim::cc::{AckPolicy, Time};
-use paceline_sim::flow::{Amount, On, Workload};
 use paceline_sim::{BuildError, CustomTransport, Simulation, run};
 use quinn_proto::VarInt;
 use quinn_proto::congestion::CubicConfig;

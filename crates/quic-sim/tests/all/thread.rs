@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use paceline_cc::{Ecn, Rate, Span, Time};
+use paceline_flow::Workload;
 use paceline_quic_sim::{Machine, MachineStats, Quinn, Transmission, ends_on_a_thread};
-use paceline_sim::cc::{Ecn, Rate, Span, Time};
-use paceline_sim::flow::Workload;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use paceline_sim::{BuildError, CustomTransport, Simulation, run};
 use quinn_proto::congestion::CubicConfig;

@@ -1,7 +1,7 @@
 //! Buffers of the networks: one size, a list of sizes, or a range in one unit.
 
 use paceline_cc::Span;
-use paceline_sim::path::BufferSize;
+use paceline_path::BufferSize;
 use toml::Value;
 
 use super::quantity::{Kind, names};

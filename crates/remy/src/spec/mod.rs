@@ -56,8 +56,8 @@ mod words;
 use std::path::Path;
 
 use paceline_cc::{Span, Spec};
+use paceline_path::BufferSize;
 use paceline_schemes::remy::RemyParams;
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::RouterChoice;
 use thiserror::Error;
 
@@ -197,7 +197,7 @@ pub enum OnUnit {
     Seconds,
     /// Bytes, exponentially distributed.
     Bytes,
-    /// Bytes added to ICSI's flow lengths: [`paceline_sim::flow::Amount::Icsi`].
+    /// Bytes added to ICSI's flow lengths: [`paceline_flow::Amount::Icsi`].
     Icsi,
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use paceline_cc::{Rate, Span, Stream};
+use paceline_flow::{Amount, On};
 use paceline_schemes::remy::{RemyParams, RuleObserver, RuleTable, halves};
-use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 use rayon::prelude::*;
 

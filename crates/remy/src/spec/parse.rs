@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use paceline_cc::{ParamValue, Span, Spec};
+use paceline_path::BufferSize;
 use paceline_sim::Names;
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{RouterChoice, check_router};
 use serde::Deserialize;
 use toml::Value;

@@ -1,7 +1,7 @@
 //! Reads values with units, and ranges and lists of them.
 
 use paceline_cc::{ParamValue, Rate, Span};
-use paceline_sim::path::BufferSize;
+use paceline_path::BufferSize;
 use toml::{Table, Value};
 
 use super::{Range, Scale, SpecificationError};

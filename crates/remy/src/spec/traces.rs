@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use paceline_cc::Span;
-use paceline_sim::trace::{self, Trace};
+use paceline_trace::{self as trace, Trace};
 use toml::{Table, Value};
 
 use super::quantity::names;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use paceline_cc::{Span, Stream, Time};
-use paceline_sim::path::Impairments;
+use paceline_path::Impairments;
 
 use super::wakeups::Wakeups;
 

@@ -1,10 +1,10 @@
 //! Which networks the specialised world can run.
 
 use paceline_cc::{Rate, Span, Stream};
+use paceline_flow::On;
+use paceline_path::{BufferSize, Impairments};
 use paceline_schemes::remy::Per;
 use paceline_sim::StreamNames;
-use paceline_sim::flow::On;
-use paceline_sim::path::{BufferSize, Impairments};
 use paceline_sim::scenario::{Capacity, QueueChoice, RouterChoice};
 
 use super::TableSenders;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use paceline_cc::{Rate, Stream, Time};
-use paceline_sim::path::Constant;
-use paceline_sim::trace::{Cursor, Trace};
+use paceline_path::Constant;
+use paceline_trace::{Cursor, Trace};
 
 use crate::network::PACKET;
 

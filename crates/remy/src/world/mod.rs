@@ -22,8 +22,8 @@ mod wakeups;
 use std::sync::Arc;
 
 use paceline_cc::{Span, Time};
+use paceline_path::Impairments;
 use paceline_schemes::remy::{Memory, RemyParams, RuleTable};
-use paceline_sim::path::Impairments;
 use paceline_sim::scenario::Capacity;
 
 use self::acks::AckPaths;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use paceline_cc::{Rate, Span, Stream};
+use paceline_flow::{Amount, On};
+use paceline_path::BufferSize;
 use paceline_schemes::remy::{
     Action, Domain, RemyParams, Rule, RuleObserver, RuleTable, RuleTree, Signal, halves,
 };
-use paceline_sim::flow::{Amount, On};
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{Capacity, CustomScheme, QueueChoice, RouterChoice, SchemeChoice};
-use paceline_sim::trace::Trace;
+use paceline_trace::Trace;
 
 use super::{FastRun, TableSenders};
 use crate::network::{Network, Others};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::support;
 use paceline_cc::{Rate, Span};
+use paceline_flow::Amount;
 use paceline_remy::evaluate::{Contender, Local, evaluate, evaluate_by};
 use paceline_remy::spec::{Scale, Specification, Specimen};
 use paceline_remy::train::Settings;
 use paceline_remy::{Network, eval};
 use paceline_schemes::remy::{Action, RemyParams, RuleTable, RuleTree};
-use paceline_sim::flow::Amount;
 use paceline_sim::runs::Spread;
 
 /// The rows with eight senders, whose scores vary little between runs: 1000 s instead of 10,000 s,

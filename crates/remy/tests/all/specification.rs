@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::{Amount, On};
 use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::{Network, score};
 use paceline_schemes::remy::RemyParams;
-use paceline_sim::flow::{Amount, On};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 
 const WHOLE: &str =

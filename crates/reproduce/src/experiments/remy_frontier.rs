@@ -2,11 +2,11 @@
 //! (Figs 3-4, 3-5, 3-7 and 3-8 of Winstein's thesis), on a constant link and on a cellular one.
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::{Amount, On, Workload};
+use paceline_path::BufferSize;
 use paceline_remy::score::SenderFigures;
 use paceline_remy::{Network, PACKET};
 use paceline_report::{Palette, Scatter};
-use paceline_sim::flow::{Amount, On, Workload};
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{Capacity, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;

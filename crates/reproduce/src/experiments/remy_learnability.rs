@@ -1,9 +1,9 @@
 //! Knowledge that a designer needs: number of senders, RTTs, signals (§1.2 of Winstein's thesis).
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::{Amount, On};
+use paceline_path::BufferSize;
 use paceline_remy::Network;
-use paceline_sim::flow::{Amount, On};
-use paceline_sim::path::BufferSize;
 
 use super::Experiment;
 use super::common::most;

@@ -2,9 +2,9 @@
 //! (Fig. 4-1 of Winstein's thesis).
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::{Amount, On};
+use paceline_path::BufferSize;
 use paceline_remy::Network;
-use paceline_sim::flow::{Amount, On};
-use paceline_sim::path::BufferSize;
 
 use super::Experiment;
 use super::common::least as lowest;

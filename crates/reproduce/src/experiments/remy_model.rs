@@ -2,8 +2,8 @@
 //! the number of rules found for them (§3.6.1 of Winstein's thesis).
 
 use paceline_cc::Stream;
+use paceline_flow::Amount;
 use paceline_remy::spec::Specification;
-use paceline_sim::flow::Amount;
 
 use super::Experiment;
 use super::remy_common::{GENERAL, mean, median};

@@ -2,10 +2,10 @@
 //! of Winstein's thesis); and DCTCP in a data centre (§3.6.5).
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::{Amount, On};
+use paceline_path::BufferSize;
 use paceline_remy::{Network, PACKET};
 use paceline_report::{Chart, Fold, Palette, Panel, Series, Shade};
-use paceline_sim::flow::{Amount, On};
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record as Recording, Scenario};
 
 use super::Experiment;

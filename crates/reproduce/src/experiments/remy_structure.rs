@@ -1,9 +1,9 @@
 //! Two bottlenecks modelled as one (Figs 4-2 and 4-3 of Winstein's thesis).
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::{Amount, On};
+use paceline_path::BufferSize;
 use paceline_remy::Network;
-use paceline_sim::flow::{Amount, On};
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::Capacity;
 
 use super::Experiment;

@@ -2,10 +2,10 @@
 //! and 4-5 of Winstein's thesis), and senders with different objectives beside each other.
 
 use paceline_cc::{Rate, SchemeSpec, Span};
+use paceline_flow::{Amount, On, Workload};
+use paceline_path::BufferSize;
 use paceline_remy::score::SenderFigures;
 use paceline_remy::{Network, Others};
-use paceline_sim::flow::{Amount, On, Workload};
-use paceline_sim::path::BufferSize;
 use paceline_sim::scenario::{FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;

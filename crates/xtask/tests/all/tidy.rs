@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use paceline_xtask::rooms::{ROOMS, Room, manifest};
-use paceline_xtask::scan::{globals, has_word, missing_headings, shipped, uses};
+use paceline_xtask::scan::{code, globals, has_word, missing_headings, names_from, shipped, uses};
 use paceline_xtask::tree::{Source, all_sources, root, shipped_code, sources, test_code};
 
 /// The crates without input and output: only `sim` and the programs above it read clocks.
@@ -218,6 +218,17 @@ fn crates_import_what_the_table_says_and_only_from_below() {
             );
         }
         below.insert(manifest.name);
+    }
+}
+
+#[test]
+fn crates_import_each_crate_by_its_own_name() {
+    // What `sim` exports of other crates is for users: the table of imports does not see it.
+    let exported = ["cc", "flow", "path", "schemes", "trace", "wifi"];
+    for Source { path, text } in all_sources() {
+        let mut names = names_from(&code(&text), "paceline_sim");
+        names.retain(|name| exported.contains(&name.as_str()));
+        assert_eq!(names, Vec::<String>::new(), "{path}: import paceline_... instead");
     }
 }
 

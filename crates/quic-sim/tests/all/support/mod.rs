@@ -1,9 +1,9 @@
 //! Tests that every QUIC stack passes over the simulator's links.
 
+use paceline_cc::{AckPolicy, Controller, Feedback, Halves, Plan, Rate, Signals, Span};
+use paceline_flow::{Amount, Workload};
 use paceline_noq::SchemeError;
-use paceline_sim::cc::{AckPolicy, Controller, Feedback, Halves, Plan, Rate, Signals, Span};
-use paceline_sim::flow::{Amount, Workload};
-use paceline_sim::path::{BufferSize, Loss};
+use paceline_path::{BufferSize, Loss};
 use paceline_sim::scenario::{Arrivals, Capacity, FlowSpec, LinkSpec, Scenario, SchemeChoice};
 use paceline_sim::{CustomTransport, Outcome, run};
 

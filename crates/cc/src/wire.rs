@@ -25,6 +25,9 @@
 //! again as exactly the bytes that it came from.
 //!
 //! An XCP header without an RTT has neither an interval nor a feedback.
+//!
+//! In Paceline's own datagrams (`docs/wire.md`) the congestion header of a packet of a connection is not
+//! encrypted, so that routers find it by [`congestion_header`].
 
 use crate::header::{
     FORECAST_TICKS, Forecast, Header, Load, OpenHeader, OpenReport, RcpHeader, Report,
@@ -37,6 +40,11 @@ use crate::xcp_feedback as feedback;
 pub const VERSION: u8 = 1;
 /// Length of the longest message in bytes.
 pub const LONGEST: usize = 33;
+
+/// First byte of a datagram that is a packet of a connection: a transport packet.
+pub const TRANSPORT: u8 = 0x41;
+/// Position of the congestion header in a transport packet.
+pub const HEADER_AT: usize = 13;
 
 /// Unit of RCP's rates, in bits per second.
 const RATE_UNIT: u64 = 100;
@@ -277,6 +285,16 @@ pub fn decode_header(bytes: &[u8]) -> Result<(Header, usize), WireError> {
         other => return Err(WireError::Kind(other)),
     };
     Ok((header, bytes.len() - reader.rest.len()))
+}
+
+/// Returns the congestion header of a datagram, for routers; `None` if the datagram is not a
+/// transport packet.
+#[inline]
+pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
+    if datagram.first() != Some(&TRANSPORT) {
+        return None;
+    }
+    decode_header(datagram.get(HEADER_AT..)?).ok().map(|(header, _)| header)
 }
 
 /// Writes a report and returns its length in bytes.

@@ -5,9 +5,8 @@
 //! A datagram of another protocol that looks like one by chance (1 in 65,536 of random content) is treated as one, but
 //! only on a path that has a router.
 
-use paceline_cc::wire::{LONGEST, encode_header};
+use paceline_cc::wire::{HEADER_AT, LONGEST, congestion_header, encode_header};
 use paceline_cc::{Body, Data, Ecn, Header, NO_SEGMENT, Packet};
-use paceline_wire::packet::{HEADER_AT, congestion_header};
 
 use super::packet::replace;
 

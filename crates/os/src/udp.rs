@@ -15,7 +15,7 @@ use crate::RealTimeError;
 mod refusal;
 mod steering;
 
-pub use steering::MOST_SOCKETS;
+pub use steering::{MOST_SOCKETS, Steering};
 
 /// Datagrams, or groups of datagrams, that one call receives.
 const MESSAGES: usize = 16;

@@ -1,7 +1,7 @@
 //! The outer form of datagrams: a long header during the handshake, a short one afterwards.
 
 use paceline_cc::Header;
-use paceline_cc::wire::{decode_header, encode_header};
+use paceline_cc::wire::{HEADER_AT, TRANSPORT, decode_header, encode_header};
 
 use crate::FormatError;
 use crate::bytes::{Reader, Writer};
@@ -10,9 +10,7 @@ use crate::bytes::{Reader, Writer};
 pub const VERSION: u8 = 4;
 /// Number of bytes of a short header before the congestion header: kind, connection identifier,
 /// number.
-pub const SHORT: usize = 13;
-/// Position of the congestion header in a transport packet, for routers that use it.
-pub const HEADER_AT: usize = SHORT;
+pub const SHORT: usize = HEADER_AT;
 /// Length of the longest congestion header in bytes.
 pub const LONGEST_HEADER: usize = 21;
 /// Minimum length of an initiation in bytes. Every answer to it is shorter.
@@ -28,28 +26,16 @@ pub const LONGEST_NOISE: usize = 1024;
 const INITIATION: u8 = 0x91;
 const RESPONSE: u8 = 0x92;
 const RETRY: u8 = 0x93;
-/// First byte of a transport packet.
-pub const TRANSPORT: u8 = 0x41;
 /// First byte of a client's question whether its server was restarted. The receiver's identifier
 /// follows, as in transport packets.
 pub const QUESTION: u8 = 0x42;
-
-/// Returns the congestion header of a datagram, for routers; `None` if the datagram is not a
-/// transport packet.
-#[inline]
-pub fn congestion_header(datagram: &[u8]) -> Option<Header> {
-    if datagram.first() != Some(&TRANSPORT) {
-        return None;
-    }
-    decode_header(datagram.get(HEADER_AT..)?).ok().map(|(header, _)| header)
-}
 
 /// Position of the server's number in a transport packet: the second byte of the receiver's
 /// identifier.
 pub const SERVER_NUMBER_AT: usize = 2;
 
 /// Returns which of several servers that share an address (`Server::numbered`) a datagram is for.
-/// `None` if it is neither a transport packet nor a [`QUESTION`], so that each of them may take it.
+/// `None` if it is neither a packet of a connection nor a [`QUESTION`], so that each of them may take it.
 #[inline]
 pub fn server_number(datagram: &[u8]) -> Option<u8> {
     if !matches!(datagram.first(), Some(&(TRANSPORT | QUESTION))) {

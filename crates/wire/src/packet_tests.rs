@@ -1,3 +1,4 @@
+use paceline_cc::wire::congestion_header;
 use paceline_cc::{Rate, RcpHeader, Span, Stream};
 
 use super::*;

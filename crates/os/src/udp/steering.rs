@@ -1,7 +1,6 @@
-//! Several sockets at one address, one for each event loop. The kernel gives each datagram to one of
-//! them: a packet of a connection, or a client's question whether the server still has one, to the socket whose
-//! number stands in the connection's identifier, so that it reaches its loop from whatever address it comes;
-//! anything else by its addresses and ports.
+//! Several sockets at one address, one for each event loop. The kernel gives each datagram to one of them: datagrams
+//! of some kinds to the socket whose number stands in the datagram, so that they reach its loop from whatever address
+//! they come; anything else by its addresses and ports.
 
 use std::io;
 use std::mem::size_of;
@@ -9,7 +8,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use nix::sys::socket::{setsockopt, sockopt};
-use paceline_wire::packet::{QUESTION, SERVER_NUMBER_AT, TRANSPORT};
 
 use super::Socket;
 use crate::RealTimeError;
@@ -17,18 +15,30 @@ use crate::RealTimeError;
 /// The most sockets at one address.
 pub const MOST_SOCKETS: usize = 64;
 
+/// The datagrams that carry the number of a socket.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Steering {
+    /// First bytes of these datagrams.
+    pub kinds: [u8; 2],
+    /// Position of the byte that is the socket's number.
+    pub number_at: usize,
+}
+
 /// The filter's result for datagrams without a number: there is no such socket, so that the kernel chooses one by
 /// addresses and ports.
 const NO_SOCKET: u32 = u32::MAX;
 
 impl Socket {
     /// Binds `count` sockets to one address, at most [`MOST_SOCKETS`]; port 0 takes a free one. Other programs cannot
-    /// bind to it. The kernel divides datagrams among the sockets by
-    /// [`server_number`](paceline_wire::packet::server_number).
+    /// bind to it. The kernel divides datagrams among the sockets by `steering`.
     ///
     /// # Errors
     /// The address is not of this machine or taken, or the system refuses a setting.
-    pub fn bind_several(at: SocketAddr, count: usize) -> Result<Vec<Socket>, RealTimeError> {
+    pub fn bind_several(
+        at: SocketAddr,
+        count: usize,
+        steering: Steering,
+    ) -> Result<Vec<Socket>, RealTimeError> {
         // The first is bound before it may share its address: so it finds out whether that is taken.
         let mut sockets = vec![Socket::bind(at)?];
         let first = sockets.first().map(|first| (first.local(), &first.socket));
@@ -46,7 +56,7 @@ impl Socket {
             sockets.push(Socket::of(socket, at)?);
         }
         if let Some(first) = sockets.first() {
-            steer(&first.socket).map_err(refused("dividing datagrams among sockets"))?;
+            steer(&first.socket, steering).map_err(refused("dividing datagrams among sockets"))?;
         }
         Ok(sockets)
     }
@@ -54,7 +64,7 @@ impl Socket {
 
 /// Attaches the filter that returns the number of the socket for a datagram. The kernel numbers sockets in the order in
 /// which they were bound.
-fn steer(socket: &UdpSocket) -> nix::Result<()> {
+fn steer(socket: &UdpSocket, steering: Steering) -> nix::Result<()> {
     let [load_byte, equal, answer, answer_loaded] = [
         libc::BPF_LD | libc::BPF_B | libc::BPF_ABS,
         libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
@@ -62,14 +72,15 @@ fn steer(socket: &UdpSocket) -> nix::Result<()> {
         libc::BPF_RET | libc::BPF_A,
     ]
     .map(|code| code as u16);
+    let [kind, other_kind] = steering.kinds.map(u32::from);
     let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
     // The kernel runs it with UDP's content at byte 0. A datagram without that byte ends it with 0.
     let mut program = [
         step(load_byte, 0),
-        libc::sock_filter { code: equal, jt: 2, jf: 0, k: u32::from(TRANSPORT) },
-        libc::sock_filter { code: equal, jt: 1, jf: 0, k: u32::from(QUESTION) },
+        libc::sock_filter { code: equal, jt: 2, jf: 0, k: kind },
+        libc::sock_filter { code: equal, jt: 1, jf: 0, k: other_kind },
         step(answer, NO_SOCKET),
-        step(load_byte, SERVER_NUMBER_AT as u32),
+        step(load_byte, steering.number_at as u32),
         step(answer_loaded, 0),
     ];
     let program =
@@ -98,6 +109,8 @@ mod tests {
     use super::super::Inbox;
     use super::*;
 
+    const STEERING: Steering = Steering { kinds: [0x41, 0x42], number_at: 2 };
+
     /// Returns the number of the socket that a datagram has reached.
     fn taker(sockets: &[Socket], inbox: &mut Inbox) -> Option<usize> {
         let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -115,7 +128,7 @@ mod tests {
     fn packets_reach_the_socket_of_their_number_from_any_address() {
         for at in ["127.0.0.1:0", "[::1]:0"] {
             let at: SocketAddr = at.parse().expect("an address");
-            let Ok(mut sockets) = Socket::bind_several(at, 3) else {
+            let Ok(mut sockets) = Socket::bind_several(at, 3, STEERING) else {
                 paceline_testing::skip(
                     paceline_testing::Need::Kernel,
                     &paceline_testing::this_test(),
@@ -131,9 +144,8 @@ mod tests {
                 let from = UdpSocket::bind(at).expect("a socket");
                 let number = i % 3;
                 let mut packet = vec![random.next_u64() as u8; 20 + i];
-                let kind = [TRANSPORT, QUESTION][i / 3 % 2];
-                (packet[0], packet[SERVER_NUMBER_AT]) = (kind, number as u8);
-                assert_eq!(paceline_wire::packet::server_number(&packet), Some(number as u8));
+                let kind = STEERING.kinds[i / 3 % 2];
+                (packet[0], packet[STEERING.number_at]) = (kind, number as u8);
                 from.send_to(&packet, to).expect("sent");
                 assert_eq!(taker(&sockets, &mut inbox), Some(number));
             }
@@ -141,13 +153,13 @@ mod tests {
             // with a number that no socket has, and what is too short.
             let from = UdpSocket::bind(at).expect("a socket");
             let mut takers = Vec::new();
-            for packet in [&[0x91, 1, 2, 3][..], &[0x91; 1200], &[TRANSPORT, 0, 77, 0, 0], &[9]] {
+            for packet in [&[0x91, 1, 2, 3][..], &[0x91; 1200], &[0x41, 0, 77, 0, 0], &[9]] {
                 from.send_to(packet, to).expect("sent");
                 takers.push(taker(&sockets, &mut inbox).expect("somebody has it"));
             }
             assert!(takers.iter().all(|taker| *taker == takers[0]), "{takers:?}");
             // The address is taken, for one socket as for several.
-            assert!(Socket::bind(to).is_err() && Socket::bind_several(to, 2).is_err());
+            assert!(Socket::bind(to).is_err() && Socket::bind_several(to, 2, STEERING).is_err());
             sockets.clear();
             // Another program may be given this port meanwhile, and have it for a moment.
             let again = (0..3000).find_map(|_| {

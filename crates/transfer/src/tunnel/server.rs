@@ -19,7 +19,7 @@ use super::neighbours::Neighbours;
 use super::owners::{ListedOwners, Owners};
 use super::server_loop::Loop;
 use super::server_options::ServerOptions;
-use crate::udp::loop_parts::{LoopResult, checked_count};
+use crate::udp::loop_parts::{LoopResult, STEERING, checked_count};
 
 /// The MTU of the device before the first connection: what a connection over a path of 1500 bytes
 /// carries.
@@ -50,7 +50,7 @@ struct Parts {
 /// removed.
 pub fn server(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<bool, RealTimeError> {
     let count = checked_count(options.loops)?;
-    let sockets = Socket::bind_several(options.listen, count)?;
+    let sockets = Socket::bind_several(options.listen, count, STEERING)?;
     // Before any thread starts, so that every thread inherits the blocked signals.
     let interrupts = Interrupts::watch_for(options.clients.is_some() || options.outlives_hangup)?;
     let addresses = &options.device.addresses;

@@ -5,12 +5,18 @@ use std::net::IpAddr;
 use std::num::NonZeroUsize;
 
 use paceline_cc::Span;
+use paceline_cc::wire::TRANSPORT;
 use paceline_os::RealTimeError;
-use paceline_os::udp::MOST_SOCKETS;
+use paceline_os::udp::{MOST_SOCKETS, Steering};
+use paceline_wire::packet::{QUESTION, SERVER_NUMBER_AT};
 use paceline_wire::{ServerStats, Sink};
 
 /// Maximum number of event loops of a server, each with a socket of its own.
 pub const MOST_LOOPS: usize = MOST_SOCKETS;
+
+/// How the kernel divides datagrams among these sockets: as [`paceline_wire::packet::server_number`] does.
+pub(crate) const STEERING: Steering =
+    Steering { kinds: [TRANSPORT, QUESTION], number_at: SERVER_NUMBER_AT };
 
 /// Maximum number of packets that one connection sends before the next connection's turn and before
 /// arrivals are looked at.
@@ -61,6 +67,22 @@ pub(crate) fn checked_count(loops: NonZeroUsize) -> Result<usize, RealTimeError>
         count @ ..=MOST_LOOPS => Ok(count),
         count => {
             Err(RealTimeError::Message(format!("{count} loops: there can be {MOST_LOOPS} at most")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_wire::packet::server_number;
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_finds_the_number_that_servers_read() {
+        for kind in 0..=u8::MAX {
+            let datagram = [kind, 10, 11, 12, 13];
+            let steered = STEERING.kinds.contains(&kind).then(|| datagram[STEERING.number_at]);
+            assert_eq!(steered, server_number(&datagram), "{kind:#x}");
         }
     }
 }

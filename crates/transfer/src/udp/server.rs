@@ -10,7 +10,7 @@ use paceline_wire::{ConnectionCounts, Server};
 
 use super::events::{Event, Events, tell_all};
 use super::listed::ListedClients;
-use super::loop_parts::{LoopResult, checked_count};
+use super::loop_parts::{LoopResult, STEERING, checked_count};
 use super::opening::open_store;
 use super::qlog::LogTarget;
 use super::server_loop::Loop;
@@ -28,7 +28,7 @@ pub fn serve(options: &ServerOptions, tell: &mut dyn FnMut(Event)) -> Result<boo
     let count = checked_count(options.loops)?;
     options.qlog.as_ref().map_or(Ok(()), LogTarget::check)?;
     let listed = options.clients.as_deref().map(ListedClients::read).transpose()?;
-    let sockets = Socket::bind_several(options.listen, count)?;
+    let sockets = Socket::bind_several(options.listen, count, STEERING)?;
     // Before any thread starts, so that every thread inherits the blocked signals.
     let interrupts = Interrupts::watch_for(listed.is_some() || options.outlives_hangup)?;
     let stop = StopSignal::new().map_err(RealTimeError::system("making a pipe"))?;

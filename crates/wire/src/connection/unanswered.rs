@@ -1,10 +1,10 @@
 //! A client's packets that the server does not answer: the client asks whether the server was
 //! restarted.
 
+use paceline_cc::wire::TRANSPORT;
 use paceline_cc::{Ecn, Span, Time};
 
 use super::{CloseState, Connection, End, Transmit};
-use crate::packet::TRANSPORT;
 use crate::reset::{QUESTION_LENGTH, ResetQuestion};
 
 /// Minimum time without an answer before the client asks; 3 round trips if these take longer.

@@ -1,11 +1,11 @@
 //! The fields of Ethernet, IPv4 and TCP headers that the simulator reads or changes.
 
 use paceline_cc::Ecn;
+use paceline_ip::packet::{self, TCP};
 
 /// Bytes of an Ethernet header.
 pub(crate) const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
-const TCP: u8 = 6;
 
 /// Returns the EtherType of a frame; 0 if it is too short.
 pub(crate) fn ether_type(frame: &[u8]) -> u16 {
@@ -39,23 +39,11 @@ pub(crate) fn ecn(frame: &[u8]) -> Ecn {
     Ecn::of_bits(ip(frame).map_or(0, |(packet, _)| packet[1]))
 }
 
-/// Writes the ECN field of a frame's IPv4 header, and mends the header's checksum (RFC 1624 §3).
+/// Writes the ECN field of a frame's IPv4 header, and mends the header's checksum.
 pub(crate) fn set_ecn(frame: &mut [u8], ecn: Ecn) {
-    if !is_ipv4(frame) {
-        return;
+    if is_ipv4(frame) {
+        packet::set_ecn(&mut frame[ETHERNET..], ecn);
     }
-    let header = &mut frame[ETHERNET..];
-    let before = u16::from_be_bytes([header[0], header[1]]);
-    header[1] = header[1] & !3 | ecn as u8;
-    let after = u16::from_be_bytes([header[0], header[1]]);
-    if before == after {
-        return;
-    }
-    let checksum = u16::from_be_bytes([header[10], header[11]]);
-    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
 /// The fields of a TCP segment's header that the simulator reads.

@@ -1,4 +1,4 @@
-//! IP packets as bytes, without input or output: for the emulator and the tunnel.
+//! IP packets as bytes, without input or output: for the emulator, the tunnel and guests.
 //!
 //! [`packet`] reads headers and mends checksums, [`icmp`] answers packets that are too long, [`mss`] lowers TCP's
 //! largest segment. [`offload`] cuts the pieces of several segments that the kernel hands over into packets,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use paceline_cc::{Ecn, Span, Time};
-use paceline_ip::packet::{fold, sum};
+use paceline_ip::packet::{UDP, fold, sum};
 use paceline_sim::{
     Capture, CapturedFrame, ConnectionEvent, ConnectionEventKind, ConnectionLog, TransportSetup,
 };
@@ -13,7 +13,6 @@ use crate::addresses::{CLIENT, SERVER};
 use crate::machine::MachineStats;
 
 const ETHERNET_IPV4: [u8; 2] = [0x08, 0x00];
-const UDP: u8 = 17;
 const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 /// First of the ports that the clients of a run's flows have in captures (RFC 6335 §6).

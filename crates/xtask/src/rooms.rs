@@ -43,7 +43,7 @@ pub const ROOMS: &[Room] = &[
     room("crates/emulator", &["cc", "ip", "measure", "os", "path", "report", "trace", "wifi"]),
     room("crates/transfer", &["cc", "flow", "ip", "measure", "os", "qlog", "wire"]),
     room("crates/kernel", &["cc", "schemes"]),
-    room("crates/guest", &["cc", "flow", "kernel", "remy", "sim"]),
+    room("crates/guest", &["cc", "flow", "ip", "kernel", "remy", "sim"]),
     room(
         "crates/lab",
         &["cc", "flow", "path", "remy", "report", "requests", "sim", "trace", "wifi"],

@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use paceline_ip::packet::{fold, sum};
+use paceline_ip::packet::{TCP, fold, sum};
 
 /// Flags (RFC 9293 §3.1, RFC 3168 §6.1).
 pub(super) const SYN: u8 = 2;
@@ -14,7 +14,6 @@ pub(super) const CWR: u8 = 128;
 
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: usize = 20;
-const TCP: u8 = 6;
 /// Window field of all segments; with the shift from the SYN it is far larger than a trial.
 pub(super) const WINDOW: u16 = 0xffff;
 /// Shift of the window field.

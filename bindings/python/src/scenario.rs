@@ -139,15 +139,12 @@ impl PyScenario {
         self.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
-    /// Makes its runs: all, or the one with this number.
-    #[pyo3(signature = (*, number, threads))]
-    fn run(&self, py: Python<'_>, number: Option<u32>, threads: usize) -> PyResult<PyOutcome> {
+    /// Makes all its runs.
+    #[pyo3(signature = (*, threads))]
+    fn run(&self, py: Python<'_>, threads: usize) -> PyResult<PyOutcome> {
         let control = Arc::new(RunControl::default());
         let names = self.names(py, &control)?;
-        let runs: Vec<Run> = match number {
-            Some(number) => vec![Run::of(&self.scenario, number)],
-            None => Run::all(&self.scenario).collect(),
-        };
+        let runs: Vec<Run> = Run::all(&self.scenario).collect();
         let outcomes = run_interruptibly(py, threads, &control, || {
             let run = |run: &Run| {
                 let scenario = run.scenario(&self.scenario);

@@ -221,11 +221,7 @@ class Scenario:
             RunError: If it cannot be built.
             KeyboardInterrupt: At once when the user presses Ctrl-C.
         """
-        return Outcome(self._native.run(number=None, threads=_units.threads(threads)))
-
-    def _run_number(self, number: int) -> Outcome:
-        """Makes one of its runs, from 1 on, on one thread."""
-        return Outcome(self._native.run(number=number, threads=1))
+        return Outcome(self._native.run(threads=_units.threads(threads)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle_scenario, (*self._parsed, self._labels)

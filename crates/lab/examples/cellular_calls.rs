@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use paceline_path::BufferSize;
 use paceline_sim::cc::{Rate, Span};
+use paceline_sim::metrics::median;
 use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, Scenario, Video, Workload, check_scheme,
 };
@@ -54,7 +55,8 @@ impl Spread {
     fn of(mut figures: Vec<f64>) -> Spread {
         figures.sort_unstable_by(f64::total_cmp);
         let at = |index: usize| figures.get(index).copied().unwrap_or(f64::NAN);
-        Spread([at(figures.len() / 2), at(0), at(figures.len().saturating_sub(1))])
+        let middle = median(figures.iter().copied()).unwrap_or(f64::NAN);
+        Spread([middle, at(0), at(figures.len().saturating_sub(1))])
     }
 
     fn median(self) -> f64 {

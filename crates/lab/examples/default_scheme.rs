@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use paceline_sim::Outcome;
+use paceline_sim::metrics;
 use paceline_sim::runs::Run;
 use paceline_sim::scenario::{self, Scenario};
 use rayon::prelude::*;
@@ -137,9 +138,8 @@ fn runs(text: &str, scheme: &str) -> Result<Vec<Outcome>, String> {
     Run::all(&scenario).map(|one| run(one).map_err(|error| error.to_string())).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    metrics::median(values).unwrap_or(f64::NAN)
 }
 
 /// Cost of a file with one scheme: medians over the runs of a case.
@@ -163,8 +163,8 @@ fn cost(case: &Case, scheme: &str) -> Result<Cost, String> {
         again / (file.since_start.sent as f64 - again).max(1.0)
     };
     Ok(Cost {
-        seconds: median(files.iter().map(seconds).collect()),
-        repeats: median(files.iter().map(repeats).collect()),
+        seconds: median(files.iter().map(seconds)),
+        repeats: median(files.iter().map(repeats)),
     })
 }
 
@@ -183,7 +183,7 @@ fn beside(rtt: u64, buffer: f64, scheme: &str) -> Result<f64, String> {
         flow("SCHEME", "file", rtt, "start = \"5s\"")
     );
     let of = |outcome: &Outcome| outcome.flows.first().map_or(0.0, |other| other.goodput_mbps);
-    runs(&scenario, scheme).map(|all| median(all.iter().map(of).collect()))
+    runs(&scenario, scheme).map(|all| median(all.iter().map(of)))
 }
 
 /// All measurements: by case or network, and then by candidate.

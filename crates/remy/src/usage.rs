@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use paceline_schemes::remy::{Memory, RuleObserver, Signal};
+use paceline_sim::metrics::median;
 
 /// Maximum number of memories kept per rule. When it is reached, every second memory is removed and
 /// half as many are taken from then on. Equal runs keep the same memories.
@@ -68,9 +69,7 @@ impl RuleUse {
 
     /// Returns the median of a signal over the sampled memories; `None` without a use.
     pub fn median(&self, signal: Signal) -> Option<f64> {
-        let mut values: Vec<f64> = self.samples.iter().map(|memory| memory.get(signal)).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
+        median(self.samples.iter().map(|memory| memory.get(signal)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use paceline_cc::Span;
 pub use paceline_measure::{
-    Age, Distribution, P95, Quantiles, Samples, jain, range_of_runs, student_t_975,
+    Age, Distribution, P95, Quantiles, Samples, jain, median, range_of_runs, student_t_975,
 };
 
 /// Returns `bytes` over the time `over` as a rate in Mbit/s; zero if the time is zero.

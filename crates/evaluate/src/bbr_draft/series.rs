@@ -85,7 +85,9 @@ impl Series {
         self.between(seconds, seconds + self.bin).first().copied().unwrap_or(f64::NAN)
     }
 
-    /// Returns the quantile `q` of the values between two times; missing bins do not count.
+    /// Returns the quantile `q` of the values between two times: the value whose rank, counted from 0, is
+    /// `q` (n - 1), rounded. So the median of an even number is the upper one of the two middle values. Bounds of the
+    /// BBR draft's criteria were stated for this definition. Missing bins do not count.
     pub(super) fn quantile(&self, q: f64, from: f64, to: f64) -> f64 {
         let mut values: Vec<f64> =
             self.between(from, to).iter().copied().filter(|value| value.is_finite()).collect();

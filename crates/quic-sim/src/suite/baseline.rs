@@ -251,6 +251,10 @@ mod tests {
         let [used, first] = &report.cases[0].checks[..] else { panic!("{report}") };
         assert_eq!((used.median(), used.held(), used.values.len()), (0.6, 2, 4));
         assert!(!used.holds() && first.values.is_empty() && !first.holds());
+        // Of an even number of runs it is the mean of the two middle values, as in `compare`.
+        kept.figures[0].values.push(Some(0.5));
+        let report = kept.report(&Suite::standard().only(&["startup"]), Aim::FillsBuffers);
+        assert_eq!(report.cases[0].checks[0].median(), 0.55);
     }
 
     #[test]

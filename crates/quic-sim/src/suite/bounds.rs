@@ -3,6 +3,7 @@
 use std::fmt;
 
 use paceline_cc::Span;
+use paceline_sim::metrics::median;
 use paceline_sim::{FlowSeries, Outcome};
 
 /// Purpose of a congestion control.
@@ -172,12 +173,9 @@ impl BoundCheck {
         2 * self.held() > self.values.len()
     }
 
-    /// Returns the median of the measured values, the lower one of two; NaN without any.
+    /// Returns the median of the measured values; NaN without any.
     pub fn median(&self) -> f64 {
-        let mut sorted = self.measured();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len().saturating_sub(1) / 2;
-        sorted.get(middle).copied().unwrap_or(f64::NAN)
+        median(self.measured()).unwrap_or(f64::NAN)
     }
 
     /// Returns the smallest measured value; NaN without any.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_schemes::remy::RuleTable;
+use paceline_sim::metrics::median;
 use paceline_sim::scenario::SchemeChoice;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -63,12 +64,7 @@ impl FigureRange {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         let (&lowest, &highest) = (values.first()?, values.last()?);
-        let middle = values.len() / 2;
-        let median = match values.len() % 2 {
-            0 => f64::midpoint(values[middle - 1], values[middle]),
-            _ => values[middle],
-        };
-        Some(FigureRange { median, lowest, highest })
+        Some(FigureRange { median: median(values)?, lowest, highest })
     }
 }
 

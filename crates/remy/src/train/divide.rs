@@ -3,8 +3,9 @@
 use paceline_schemes::remy::{Domain, Memory, Rule, RuleTree, SIGNALS, Signal};
 
 /// Returns where to divide a rule's memories into two halves on an axis; `None` if one half would
-/// be empty. Many memories can have one value, such as the minimum RTT. The cut is at the median or
-/// at the next value above it, whichever makes the halves more equal.
+/// be empty. Many memories can have one value, such as the minimum RTT. The cut is at the median (of
+/// an even number the upper one of the two middle values) or at the next value above it, whichever
+/// makes the halves more equal.
 pub(super) fn cut(domain: &Domain, samples: &[Memory], signal: Signal) -> Option<f64> {
     let axis = signal.index();
     if !domain.active[axis] || samples.is_empty() {

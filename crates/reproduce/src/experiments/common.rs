@@ -4,6 +4,7 @@ use paceline_cc::{Rate, SchemeSpec, Span};
 use paceline_path::{BufferSize, Jitter, JitterShape};
 use paceline_report::{Dot, Marker, Palette, Quantiles, RunView, TimeSeries};
 use paceline_requests::compare::Comparison;
+use paceline_sim::metrics;
 use paceline_sim::scenario::{
     Capacity, McsSpec, Record as Recording, Scenario, WifiSpec, check_scheme,
 };
@@ -140,7 +141,7 @@ pub(super) fn range(findings: &mut Findings, name: &str, values: &[f64]) -> [f64
     sorted.sort_by(f64::total_cmp);
     let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
     let (low, high) = (at(0), at(sorted.len().saturating_sub(1)));
-    let middle = mean([at(sorted.len().saturating_sub(1) / 2), at(sorted.len() / 2)]);
+    let middle = metrics::median(values.iter().copied()).unwrap_or(f64::NAN);
     for (part, value) in [("lowest", low), ("median", middle), ("highest", high)] {
         findings.measure(format!("{name}.{part}"), value);
     }

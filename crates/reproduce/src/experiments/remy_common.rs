@@ -4,6 +4,7 @@ use paceline_cc::Span;
 use paceline_remy::score::{self, SenderFigures};
 use paceline_remy::{Network, PACKET};
 use paceline_sim::FlowSums;
+use paceline_sim::metrics;
 use paceline_sim::scenario::{Capacity, Scenario, SchemeChoice};
 
 use crate::findings::Findings;
@@ -194,10 +195,7 @@ pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 
 /// Returns the median; NaN if there are no values.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_by(f64::total_cmp);
-    let middle = |at: usize| values.get(at).copied().unwrap_or(f64::NAN);
-    (middle(values.len() / 2) + middle(values.len().saturating_sub(1) / 2)) / 2.0
+    metrics::median(values).unwrap_or(f64::NAN)
 }
 
 /// Returns the standard deviation.

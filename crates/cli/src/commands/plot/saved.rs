@@ -6,7 +6,7 @@ use paceline_report::{FlowView, InnerValues, RunView};
 use paceline_requests::compare::CompareRow;
 use paceline_requests::view::compare_views;
 use paceline_sim::LinkSeries;
-use paceline_sim::metrics::{Quantiles, range_of_runs};
+use paceline_sim::metrics::{self, Quantiles};
 use serde_json::Value;
 
 use super::series_file;
@@ -207,8 +207,7 @@ fn inner_values(of: &Value) -> InnerValues {
 
 /// Returns the median of the runs' values; NaN without any.
 fn median<'a>(values: impl Iterator<Item = &'a Value>) -> f64 {
-    let mut values: Vec<f64> = values.filter_map(Value::as_f64).collect();
-    range_of_runs(&mut values).map_or(f64::NAN, |[_, median, _]| median)
+    metrics::median(values.filter_map(Value::as_f64)).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -1,4 +1,19 @@
-//! Median of a few figures.
+//! Mean, median and variance of a few figures.
+
+/// Returns the mean; `None` without values.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) =
+        values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// Returns the variance of a sample, the square of its standard deviation: the sum of the squared
+/// distances from the mean over the number of values less one. `None` for fewer than two values.
+pub fn sample_variance(values: &[f64]) -> Option<f64> {
+    let mean = mean(values.iter().copied())?;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+}
 
 /// Returns the median: the middle value, or the mean of the two middle ones. `None` without values;
 /// NaN if a value is NaN.
@@ -28,7 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_median_of_a_distribution() {
+    fn a_sample_needs_two_values_for_a_variance() {
+        assert_eq!((mean([]), mean([1.0, 2.0, 6.0])), (None, Some(3.0)));
+        assert_eq!(sample_variance(&[1.0, 2.0, 6.0]), Some(7.0));
+        assert_eq!((sample_variance(&[]), sample_variance(&[1.0])), (None, None));
+    }
+
+    #[test]
+    fn the_median_is_that_of_a_distribution() {
         for count in 1..=60 {
             let values = || (1..=count).map(|at: i32| f64::from(at * at));
             let (one, other) = (median(values()), Distribution::of(values()));

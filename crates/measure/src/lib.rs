@@ -6,7 +6,7 @@
 //!   emulator, whose delays lie close together, and whose packet logs give equal figures.
 //! - [`Age`]: the age of the newest delivered packet over time.
 //! - [`Distribution`]: median and range of one figure over several runs.
-//! - [`median()`]: the median of a few figures.
+//! - [`mean()`], [`median()`], [`sample_variance()`]: those of a few figures.
 //! - [`jain()`]: the fairness of several shares.
 //! - [`student_t_975()`]: the error of the mean of a few runs.
 //! - [`Bins`]: counters over time, in a bounded number of bins of equal length.
@@ -23,7 +23,7 @@ mod samples;
 mod student_t;
 
 pub use age::{Age, EXACT_STRETCHES};
-pub use average::median;
+pub use average::{mean, median, sample_variance};
 pub use bins::{Bin, Bins, MOST_BINS};
 pub use distribution::{Distribution, range_of_runs};
 pub use fairness::jain;

@@ -4,7 +4,7 @@
 
 use paceline_cc::Span;
 use paceline_sim::BuildError;
-use paceline_sim::metrics::student_t_975;
+use paceline_sim::metrics::{mean, sample_variance, student_t_975};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -29,10 +29,10 @@ impl Estimate {
     /// Computes the estimate from one value per seed.
     pub fn of(figures: &[f64]) -> Estimate {
         let count = figures.len() as f64;
-        let mean = figures.iter().sum::<f64>() / count.max(1.0);
-        let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-        let ci95 =
-            student_t_975(figures.len()).map(|t| t * (squares / (count - 1.0) / count).sqrt());
+        let mean = mean(figures.iter().copied()).unwrap_or(0.0);
+        let ci95 = student_t_975(figures.len())
+            .zip(sample_variance(figures))
+            .map(|(t, variance)| t * (variance / count).sqrt());
         Estimate { mean, ci95 }
     }
 }

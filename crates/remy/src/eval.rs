@@ -2,7 +2,7 @@
 
 use paceline_cc::Span;
 use paceline_sim::BuildError;
-use paceline_sim::metrics::Distribution;
+use paceline_sim::metrics::{self, Distribution, sample_variance};
 use paceline_sim::runs::{Run, Spread};
 use paceline_sim::scenario::Capacity;
 use rayon::prelude::*;
@@ -129,7 +129,7 @@ pub fn eval(
         raw_throughput_mbps: mbps * mean(rates_of(SenderFigures::raw_throughput)),
         delay_ms: mean(delays.iter().copied()),
         normalized_score_per_sender: mean(scores.iter().copied()),
-        score_sd: deviation(&scores),
+        score_sd: sample_variance(&scores).map_or(0.0, f64::sqrt),
         over_runs: OverRuns {
             throughput_mbps: range(&throughputs),
             delay_ms: range(&delays),
@@ -139,17 +139,7 @@ pub fn eval(
     })
 }
 
+/// Returns the mean; 0 without values.
 fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (mut sum, mut count) = (0.0, 0u32);
-    for value in values {
-        (sum, count) = (sum + value, count + 1);
-    }
-    sum / f64::from(count.max(1))
-}
-
-/// Returns the standard deviation of a sample.
-fn deviation(values: &[f64]) -> f64 {
-    let centre = mean(values.iter().copied());
-    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    (squares / (values.len().max(2) - 1) as f64).sqrt()
+    metrics::mean(values).unwrap_or(0.0)
 }

@@ -61,9 +61,9 @@ pub(crate) fn bars(runs: &[RunView], palette: &Palette) -> Bars {
     Bars { label, groups, bars, panels }
 }
 
+/// Returns the mean of the values that can be drawn; NaN without any.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let good: Vec<f64> = values.filter(|&v| usable(v)).collect();
-    if good.is_empty() { f64::NAN } else { good.iter().sum::<f64>() / good.len() as f64 }
+    paceline_measure::mean(values.filter(|&value| usable(value))).unwrap_or(f64::NAN)
 }
 
 /// Returns the table of all runs. Leaves out columns for which no run has a value.

@@ -2,19 +2,13 @@
 
 use paceline_cc::Span;
 pub use paceline_measure::{
-    Age, Distribution, P95, Quantiles, Samples, jain, median, range_of_runs, student_t_975,
+    Age, Distribution, P95, Quantiles, Samples, jain, mean, median, range_of_runs, sample_variance,
+    student_t_975,
 };
 
 /// Returns `bytes` over the time `over` as a rate in Mbit/s; zero if the time is zero.
 pub fn mbps(bytes: u64, over: Span) -> f64 {
     if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / 1e6 / over.as_secs_f64() }
-}
-
-/// Returns the mean of `values`; `None` if there are none.
-pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (sum, count) =
-        values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// Returns throughput divided by delay, in Mbit/s per second (Winstein's thesis §2.5); `None`

@@ -1,5 +1,7 @@
 //! Allowed distances between Paceline's figures and a peer's, and the interval of one further run.
 
+use paceline_sim::metrics;
+
 /// Largest distance between two figures.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Tolerance {
@@ -78,9 +80,9 @@ impl Bound {
     }
 }
 
-/// Returns the mean of the figures of several runs.
+/// Returns the mean of the figures of several runs; 0 without runs.
 pub(crate) fn mean(figures: &[f64]) -> f64 {
-    figures.iter().sum::<f64>() / figures.len().max(1) as f64
+    metrics::mean(figures.iter().copied()).unwrap_or(0.0)
 }
 
 /// Fewest runs that have an interval.
@@ -95,10 +97,9 @@ pub(crate) fn prediction(figures: &[f64]) -> Option<[f64; 2]> {
     if runs < FEWEST_RUNS {
         return None;
     }
-    let student = paceline_sim::metrics::student_t_975(runs)?;
+    let student = metrics::student_t_975(runs)?;
     let mean = mean(figures);
-    let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-    let deviation = (squares / (runs - 1) as f64).sqrt();
+    let deviation = metrics::sample_variance(figures)?.sqrt();
     let reach = student * deviation * (1.0 + 1.0 / runs as f64).sqrt();
     Some([mean - reach, mean + reach])
 }

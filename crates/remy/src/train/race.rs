@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use paceline_cc::Stream;
 use paceline_schemes::remy::{Memory, RuleTable};
+use paceline_sim::metrics::{mean, sample_variance};
 use rayon::prelude::*;
 
 use super::TrainError;
@@ -156,8 +157,7 @@ pub(crate) struct Gain {
 impl Gain {
     fn of(differences: &[f64]) -> Gain {
         let count = differences.len() as f64;
-        // One network gives no estimate of the error.
-        let error = if count < 2.0 { f64::INFINITY } else { count * mean_and_error(differences).1 };
+        let error = error_of_mean(differences).map_or(f64::INFINITY, |error| count * error);
         Gain { total: differences.iter().sum(), error }
     }
 
@@ -351,19 +351,13 @@ fn is_behind(gains: &[f64]) -> bool {
     if gains.iter().any(|&gain| gain < RUIN) {
         return true;
     }
-    if gains.len() < 2 {
-        return false;
-    }
-    let (mean, error) = mean_and_error(gains);
-    mean + BEHIND * error < 0.0
+    let estimate = mean(gains.iter().copied()).zip(error_of_mean(gains));
+    estimate.is_some_and(|(mean, error)| mean + BEHIND * error < 0.0)
 }
 
-/// Returns the mean and its standard error, which is NaN for fewer than two values.
-fn mean_and_error(gains: &[f64]) -> (f64, f64) {
-    let count = gains.len() as f64;
-    let mean = gains.iter().sum::<f64>() / count;
-    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
-    (mean, (squares / (count - 1.0) / count).sqrt())
+/// Returns the standard error of the mean; `None` for fewer than two values, which give no estimate.
+fn error_of_mean(gains: &[f64]) -> Option<f64> {
+    sample_variance(gains).map(|variance| (variance / gains.len() as f64).sqrt())
 }
 
 #[cfg(test)]

@@ -103,8 +103,7 @@ pub(super) fn with_series(mut scenario: Scenario, bin_ms: u64) -> Scenario {
 
 /// Returns the mean; NaN if there are no values.
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let values: Vec<f64> = values.into_iter().collect();
-    values.iter().sum::<f64>() / values.len() as f64
+    metrics::mean(values).unwrap_or(f64::NAN)
 }
 
 /// Returns the least value; NaN if there are none, or if one was not measured.

@@ -7,6 +7,7 @@ use paceline_sim::FlowSums;
 use paceline_sim::metrics;
 use paceline_sim::scenario::{Capacity, Scenario, SchemeChoice};
 
+use super::common::mean;
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Record;
@@ -188,17 +189,13 @@ pub(super) fn mbps(sender: &SenderFigures) -> f64 {
     sender.raw_throughput() * MBPS
 }
 
-/// Returns the mean; NaN if there are no values.
-pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    super::common::mean(values)
-}
-
 /// Returns the median; NaN if there are no values.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     metrics::median(values).unwrap_or(f64::NAN)
 }
 
-/// Returns the standard deviation.
+/// Returns the standard deviation of the values alone, not as a sample: the root of the mean squared distance from
+/// their mean.
 pub(super) fn deviation(values: &[f64]) -> f64 {
     let middle = mean(values.iter().copied());
     mean(values.iter().map(|value| (value - middle).powi(2))).sqrt()

@@ -6,8 +6,8 @@ use paceline_path::BufferSize;
 use paceline_remy::Network;
 
 use super::Experiment;
-use super::common::most;
-use super::remy_common::{Runs, mean, note_missing, tables};
+use super::common::{mean, most};
+use super::remy_common::{Runs, note_missing, tables};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;

@@ -7,8 +7,8 @@ use paceline_path::BufferSize;
 use paceline_remy::Network;
 
 use super::Experiment;
-use super::common::least as lowest;
-use super::remy_common::{MBPS, Runs, SFQCODEL, Scheme, and_designed, mean, note_missing, tables};
+use super::common::{least as lowest, mean};
+use super::remy_common::{MBPS, Runs, SFQCODEL, Scheme, and_designed, note_missing, tables};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;

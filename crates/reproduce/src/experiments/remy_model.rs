@@ -6,7 +6,8 @@ use paceline_flow::Amount;
 use paceline_remy::spec::Specification;
 
 use super::Experiment;
-use super::remy_common::{GENERAL, mean, median};
+use super::common::mean;
+use super::remy_common::{GENERAL, median};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Record;

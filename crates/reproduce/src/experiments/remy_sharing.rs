@@ -9,8 +9,9 @@ use paceline_report::{Chart, Fold, Palette, Panel, Series, Shade};
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record as Recording, Scenario};
 
 use super::Experiment;
+use super::common::mean;
 use super::remy_common::{
-    GENERAL, MBPS, SFQCODEL, Scheme, and_designed, choice, mean, median, note_missing, sums, tables,
+    GENERAL, MBPS, SFQCODEL, Scheme, and_designed, choice, median, note_missing, sums, tables,
 };
 use crate::findings::Findings;
 use crate::setting::Setting;

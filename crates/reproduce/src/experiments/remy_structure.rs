@@ -7,7 +7,8 @@ use paceline_remy::Network;
 use paceline_sim::scenario::Capacity;
 
 use super::Experiment;
-use super::remy_common::{Runs, SFQCODEL, Scheme, and_designed, mbps, mean, note_missing, tables};
+use super::common::mean;
+use super::remy_common::{Runs, SFQCODEL, Scheme, and_designed, mbps, note_missing, tables};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;

@@ -9,7 +9,8 @@ use paceline_remy::{Network, Others};
 use paceline_sim::scenario::{FlowSpec, LossRecovery, RttSamples, Scenario};
 
 use super::Experiment;
-use super::remy_common::{Runs, Scheme, and_designed, mbps, mean, note_missing, tables};
+use super::common::mean;
+use super::remy_common::{Runs, Scheme, and_designed, mbps, note_missing, tables};
 use crate::findings::Findings;
 use crate::setting::Setting;
 use paceline_tasks::Results;

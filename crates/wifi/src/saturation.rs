@@ -36,17 +36,6 @@ impl Saturation {
     pub fn total_mbps(&self) -> f64 {
         self.streams_mbps.iter().sum()
     }
-
-    /// Returns Jain's index of the streams' rates; NaN if nothing was carried.
-    pub fn jain(&self) -> f64 {
-        let squares: f64 = self.streams_mbps.iter().map(|rate| rate * rate).sum();
-        let total = self.total_mbps();
-        if squares > 0.0 {
-            total * total / (self.streams_mbps.len() as f64 * squares)
-        } else {
-            f64::NAN
-        }
-    }
 }
 
 /// Time before anything is counted, so that the start has no effect.

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use paceline_cc::{Rate, Span, Stream};
 use paceline_requests::numbers::{figure, range_as};
-use paceline_sim::metrics::Distribution;
+use paceline_sim::metrics::{Distribution, jain};
 use paceline_sim::runs::{Runs, seed_of_run};
 use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble, Protection, SaturatedSenders, saturate};
 use rayon::prelude::*;
@@ -207,7 +207,7 @@ impl Medium {
             bar.inc(1);
             Ok(MediumFigures {
                 throughput_mbps: got.total_mbps(),
-                jain: got.jain(),
+                jain: jain(&got.streams_mbps),
                 collision_probability: got.collision_probability,
                 per_station_mbps: got.streams_mbps,
             })

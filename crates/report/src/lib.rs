@@ -14,7 +14,7 @@
 //! - An SVG file is complete (opaque background, presentation attributes that every viewer
 //!   supports) and follows the reader's dark mode where style sheets work.
 //!
-//! [`Document`] is the head of every JSON document of the program.
+//! [`Document`] is the head of every JSON document of the program, and [`junit()`] writes test results.
 //!
 //! To see everything with made-up data: `cargo run -p paceline-report --example specimen -- DIR`.
 //!
@@ -50,6 +50,7 @@ mod figure;
 mod figures;
 mod inner;
 mod intervals;
+mod junit;
 mod label;
 mod layout;
 mod markup;
@@ -85,6 +86,7 @@ pub use figure::{Figure, with_description};
 pub use figures::{NamedFigures, compare_figures, scenario_figures};
 pub use inner::InnerValues;
 pub use intervals::{Interval, Intervals};
+pub use junit::{TestCase, TestFailure, junit};
 pub use layout::{Colors, Layout};
 pub use paceline_schemes::Shape;
 pub use page::Page;

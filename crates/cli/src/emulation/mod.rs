@@ -2,7 +2,6 @@
 
 mod condition;
 mod ending;
-mod junit;
 pub(crate) mod link;
 pub(crate) mod mahimahi;
 mod observers;

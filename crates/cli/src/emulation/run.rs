@@ -10,8 +10,9 @@ use paceline_emulator::shell::{Shell, ShellOptions};
 use paceline_emulator::{Chain, Control, Emulator, EmulatorOptions, EndReason, Summary};
 use paceline_os::priority;
 use paceline_os::{Interrupts, RealTimeError};
+use paceline_report::{TestCase, TestFailure, junit};
 
-use super::{Condition, Emulation, Plan, condition, ending, junit, observers};
+use super::{Condition, Emulation, Plan, condition, ending, observers};
 use crate::output::{self, Error};
 
 impl Plan {
@@ -106,7 +107,13 @@ impl Plan {
                 verdicts.push(("--strict".into(), problem));
             }
             let seconds = summary.duration.as_secs_f64();
-            let document = junit::document(&who, seconds, &verdicts);
+            let test = |(name, failure): Verdict| TestCase {
+                class: who.clone(),
+                name,
+                failure: failure.map(|message| TestFailure { message, ..TestFailure::default() }),
+            };
+            let tests: Vec<TestCase> = verdicts.into_iter().map(test).collect();
+            let document = junit(&who, Some(seconds), &tests);
             match options.quiet {
                 true => output::write_file(path, document.as_bytes())?,
                 false => output::write_named(path, document.as_bytes())?,
@@ -171,12 +178,15 @@ fn report(summary: &Summary, who: &str, options: &Emulation) {
     report_errors(summary, who, options);
 }
 
+/// A condition and the reason why it has failed the emulation; `None` if it has not.
+type Verdict = (String, Option<String>);
+
 /// Returns each condition of --fail-if, with an error text if it holds or cannot be decided.
 fn verdicts(
     summary: &Summary,
     figures: Option<&EmulationReport>,
     options: &Emulation,
-) -> Vec<junit::Verdict> {
+) -> Vec<Verdict> {
     let failure = |one: &Condition| match figures {
         _ if summary.never_began => {
             Some(format!("--fail-if {one}: the event of --start-on has not come"))

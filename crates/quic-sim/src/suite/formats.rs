@@ -1,7 +1,6 @@
 //! Reports as JSON, and as JUnit's XML, which continuous-integration services show.
 
-use std::fmt::Write as _;
-
+use paceline_report::{TestCase, TestFailure, junit};
 use serde_json::{Value, json};
 
 use super::baseline::{Baseline, Verdict};
@@ -20,26 +19,13 @@ impl SuiteReport {
     /// Returns the report as JUnit's XML: a test for each check. With a baseline, verdicts are
     /// those against it, as in [`SuiteReport::holds_against`].
     pub fn to_junit(&self, baseline: Option<&Baseline>) -> String {
-        let verdicts: Vec<_> = self.verdicts(baseline).collect();
-        let failures = verdicts.iter().filter(|(_, _, verdict)| !verdict.passes()).count();
-        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        let (scheme, tests) = (escaped(&self.scheme), verdicts.len());
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            xml,
-            "<testsuite name=\"{scheme}\" tests=\"{tests}\" failures=\"{failures}\">"
-        );
-        for (case, check, verdict) in verdicts {
-            let name = escaped(&format!("{} {}", check.bound.measure, check.bound.limits()));
-            let class = escaped(&format!("{}.{}", self.scheme, case.name));
-            let _ = write!(xml, "  <testcase classname=\"{class}\" name=\"{name}\"");
-            let _ = match verdict.passes() {
-                true => writeln!(xml, "/>"),
-                false => writeln!(xml, ">{}</testcase>", failure(case, check, verdict)),
-            };
-        }
-        xml.push_str("</testsuite>\n");
-        xml
+        let test = |(case, check, verdict): (&CaseReport, &BoundCheck, Verdict)| TestCase {
+            class: format!("{}.{}", self.scheme, case.name),
+            name: format!("{} {}", check.bound.measure, check.bound.limits()),
+            failure: (!verdict.passes()).then(|| failure(case, check, verdict)),
+        };
+        let tests: Vec<TestCase> = self.verdicts(baseline).map(test).collect();
+        junit(&self.scheme, None, &tests)
     }
 }
 
@@ -68,7 +54,7 @@ fn check(check: &BoundCheck) -> Value {
     })
 }
 
-fn failure(case: &CaseReport, check: &BoundCheck, verdict: Verdict) -> String {
+fn failure(case: &CaseReport, check: &BoundCheck, verdict: Verdict) -> TestFailure {
     let (runs, held) = (check.values.len(), check.held());
     let (least, most) = (check.smallest(), check.largest());
     let message = format!("median {:.3}: {verdict}", check.median());
@@ -79,23 +65,7 @@ fn failure(case: &CaseReport, check: &BoundCheck, verdict: Verdict) -> String {
         check.bound.why
     );
     let text = [&[text], &case.failures[..]].concat().join(" ");
-    format!("<failure message=\"{}\">{}</failure>", escaped(&message), escaped(&text))
-}
-
-/// Returns `text` for XML, without characters that XML does not allow.
-fn escaped(text: &str) -> String {
-    let mut xml = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => xml.push_str("&amp;"),
-            '<' => xml.push_str("&lt;"),
-            '>' => xml.push_str("&gt;"),
-            '"' => xml.push_str("&quot;"),
-            control if control.is_control() => xml.push(' '),
-            other => xml.push(other),
-        }
-    }
-    xml
+    TestFailure { message, text }
 }
 
 #[cfg(test)]

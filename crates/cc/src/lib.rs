@@ -93,7 +93,7 @@ pub use header::{
 pub use packet::{
     ACK_BLOCKS, ACK_RANGES, Ack, Body, Data, Ecn, Handshake, NO_SEGMENT, Packet, TrafficClass,
 };
-pub use params::{ParamInfo, ParamValue, Params, Variant};
+pub use params::{ParamInfo, ParamValue, Params, Variant, number_and_unit};
 pub use report::{AckPolicy, EcnFeedback, Reporter, Verdict};
 pub use rng::{Stream, draws, without_counting};
 pub use route::{Batch, Capacity, LinkView, Router};

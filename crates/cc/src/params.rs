@@ -79,8 +79,8 @@ pub trait Params: Default {
     fn check_ranges(&self) -> Result<(), (&'static str, String)>;
 }
 
-/// Splits a number from its unit: `12.5ms` gives `(12.5, "ms")`.
-fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+/// Splits a finite number from its unit: `12.5ms` gives `(12.5, "ms")`. `None` for words.
+pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let split = text
         .char_indices()
         .find(|&(i, c)| {
@@ -443,6 +443,22 @@ mod tests {
         assert_eq!(f64::read("98%"), Ok(0.98));
         assert_eq!(f64::read("1e-3"), Ok(0.001));
         assert_eq!(bool::read("off"), Ok(false));
+    }
+
+    #[test]
+    fn numbers_have_units() {
+        for (text, read) in [
+            ("2.5rtt", Some((2.5, "rtt"))),
+            ("100 ms", Some((100.0, "ms"))),
+            ("+1e3", Some((1000.0, ""))),
+            ("0", Some((0.0, ""))),
+            ("auto", None),
+            ("true", None),
+            ("-", None),
+            ("", None),
+        ] {
+            assert_eq!(number_and_unit(text), read, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The numbers of a scheme and its queue, and other values of them.
 
-use paceline_cc::{ParamInfo, SchemeSpec, Spec};
+use paceline_cc::{ParamInfo, SchemeSpec, Spec, number_and_unit};
 use paceline_sim::Names;
 use serde::{Deserialize, Serialize};
 
@@ -162,14 +162,6 @@ impl Number {
     }
 }
 
-/// Splits a value into a finite number and its unit; `None` for words.
-fn number_and_unit(value: &str) -> Option<(f64, &str)> {
-    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
-    let end = value.find(|c| !is_number(c)).unwrap_or(value.len());
-    let number: f64 = value[..end].parse().ok().filter(|number: &f64| number.is_finite())?;
-    Some((number, &value[end..]))
-}
-
 /// Rounds to four digits, so that schemes stay readable.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
@@ -225,16 +217,16 @@ mod tests {
 
     #[test]
     fn words_are_no_numbers() {
-        for (text, read) in [
-            ("2.5rtt", Some((2.5, "rtt"))),
-            ("100ms", Some((100.0, "ms"))),
-            ("0", Some((0.0, ""))),
-            ("auto", None),
-            ("true", None),
-            ("-", None),
-            ("", None),
-        ] {
-            assert_eq!(number_and_unit(text), read, "{text}");
+        let names = Names::default();
+        let labels = |text: &str| -> Vec<String> {
+            let scheme = spec(text);
+            numbers(&names, &scheme).iter().map(|number| number.label(&scheme)).collect()
+        };
+        let all = labels("cubic");
+        assert!(all.contains(&"beta".into()) && !all.contains(&"growth".into()), "{all:?}");
+        // All forms of numbers that parameters accept.
+        for beta in ["+0.5", "5e-1", "50%"] {
+            assert_eq!(labels(&format!("cubic[beta={beta}]")), all, "{beta}");
         }
         assert_eq!((rounded(1.0 / 3.0), rounded(123_456.0)), (0.3333, 123_500.0));
     }

@@ -13,15 +13,12 @@
 //!
 //! `PACELINE_UPDATE=1 cargo test -p paceline-cli --test book` writes the present output into the pages.
 
-#[allow(dead_code, reason = "each test program uses a part")]
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::Folder;
+use paceline_testing::Folder;
 
 const PARTS: [&str; 4] = ["start", "tutorials", "howto", "explanation"];
 

@@ -3,12 +3,9 @@
 
 #[path = "common/alone.rs"]
 mod alone;
-#[allow(dead_code, reason = "the script runs the program")]
-mod common;
 
 use alone::{PROGRAM, alone_within, has, text};
-use common::Folder;
-use paceline_testing::Need;
+use paceline_testing::{Folder, Need};
 use serde_json::Value;
 
 /// Far more seconds than the calls take, on a busy machine.

@@ -12,9 +12,9 @@ mod receiver;
 
 use std::path::Path;
 
-use common::Folder;
 use network::{alone, lines, text};
 use paceline_cc::Stream;
+use paceline_testing::Folder;
 use paceline_wire::Offer;
 use paceline_wire::records::{Content, Entry, FileHash, Record, Transfer};
 use raw_client::{RawClient, datagrams, shake, stream};

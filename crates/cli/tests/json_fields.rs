@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use common::{Folder, paceline};
+use common::paceline;
 use paceline_lab::validate::{Counts, cases};
+use paceline_testing::Folder;
 use serde_json::{Value, json};
 
 /// Fields that only some runs print, and no run of these tests.

@@ -3,15 +3,11 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use common::Folder;
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");

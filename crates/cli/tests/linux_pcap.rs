@@ -3,16 +3,13 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
 #[path = "common/pcapng.rs"]
 mod pcapng;
 
 use std::path::Path;
 use std::process::Command;
 
-use common::Folder;
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 use pcapng::{Packet, read};
 use serde_json::Value;
 

@@ -4,9 +4,6 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
@@ -14,9 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::Folder;
 use paceline_guest::build::BuiltGuest;
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");

@@ -7,7 +7,7 @@ mod common;
 use std::io::Write;
 
 use alone::{alone, lines, skip, text, times};
-use common::Folder;
+use paceline_testing::Folder;
 
 #[test]
 fn the_status_of_the_program_is_passed_on() {

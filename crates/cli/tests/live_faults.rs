@@ -3,11 +3,9 @@
 
 #[path = "common/alone.rs"]
 mod alone;
-#[allow(dead_code, reason = "only its folders are used")]
-mod common;
 
 use alone::{PROGRAM, alone, lines, skip, text};
-use common::Folder;
+use paceline_testing::Folder;
 
 #[test]
 fn programs_left_over_end_with_the_shell() {

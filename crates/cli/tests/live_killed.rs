@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 
 use alone::{PROGRAM, alone, lines, skip, text};
-use common::Folder;
+use paceline_testing::Folder;
 
 /// Makes an interface with a default route, on which the emulator turns forwarding on.
 const OUTWARD: &str = "ip tuntap add dev far mode tun && ip link set far up && \

@@ -6,7 +6,8 @@ mod alone;
 mod common;
 
 use alone::{alone, skip, text};
-use common::{Folder, paceline};
+use common::paceline;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/six-uploads.toml");

@@ -5,8 +5,7 @@ mod common;
 
 use std::process::{Command, Output, Stdio};
 
-use common::Folder;
-use paceline_testing::{Need, skip};
+use paceline_testing::{Folder, Need, skip};
 use serde_json::Value;
 
 /// Runs a script in its own network: `$P` is the program, `$D` a folder for files. Returns `None`

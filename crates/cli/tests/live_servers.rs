@@ -3,11 +3,9 @@
 
 #[path = "common/alone.rs"]
 mod alone;
-#[allow(dead_code, reason = "only its folders are used")]
-mod common;
 
 use alone::{alone, lines, text};
-use common::Folder;
+use paceline_testing::Folder;
 
 #[test]
 fn a_program_waits_for_its_server() {

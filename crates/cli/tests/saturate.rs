@@ -1,7 +1,5 @@
 //! `paceline saturate` through `paceline link`: measuring a link returns its trace.
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
 #[path = "common/alone.rs"]
 mod network;
 

@@ -7,7 +7,8 @@ use std::net::{Shutdown, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Folder, paceline};
+use common::paceline;
+use paceline_testing::Folder;
 
 /// A running server, which is ended when this value is dropped.
 struct Server {

@@ -6,7 +6,8 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, paceline};
+use common::paceline;
+use paceline_testing::Folder;
 
 /// Small networks, so that tests are quick: four runs of 3 s.
 const SPECIFICATION: &str = r#"

@@ -1,7 +1,5 @@
 //! `paceline tunnel` in the test's own networks.
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
 #[path = "common/alone.rs"]
 mod network;
 #[path = "common/streams.rs"]

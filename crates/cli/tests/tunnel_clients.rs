@@ -1,8 +1,6 @@
 //! `paceline tunnel server` and several clients, each in its own network: which client may use
 //! which addresses inside.
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
 #[path = "common/alone.rs"]
 mod network;
 #[path = "common/office.rs"]

@@ -1,7 +1,5 @@
 //! `paceline tunnel server --loops 2`: clients whose connections belong to different event loops.
 
-#[allow(dead_code, reason = "only its folders are used here")]
-mod common;
 #[path = "common/alone.rs"]
 mod network;
 #[path = "common/office.rs"]

@@ -5,8 +5,9 @@ mod common;
 #[path = "common/alone.rs"]
 mod network;
 
-use common::{Folder, paceline};
+use common::paceline;
 use network::{alone, lines, text};
+use paceline_testing::Folder;
 
 /// Functions of the scripts. There are the server's network (this one), a client's ($N), and a
 /// network behind the server ($W), which has no route to the client or to the addresses inside.

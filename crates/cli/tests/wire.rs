@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use alone::{alone, text};
-use common::Folder;
+use paceline_testing::Folder;
 use receiver::{Receiver, bytes, file, program, wait};
 use serde_json::Value;
 

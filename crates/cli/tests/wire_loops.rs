@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::Folder;
+use paceline_testing::Folder;
 use receiver::{Receiver, file, program, wait};
 
 /// Ends a receiver by SIGINT, as a user does. Returns its last messages.

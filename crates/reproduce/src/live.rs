@@ -123,8 +123,12 @@ pub(crate) struct Files(PathBuf);
 impl Files {
     fn new() -> Result<Files, String> {
         let name = |n| format!("paceline-live-{}-{n}", std::process::id());
+        // All users share the temporary folder: no other one may write where scripts run.
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         for path in (0..1000).map(|n| std::env::temp_dir().join(name(n))) {
-            match fs::create_dir(&path) {
+            match builder.create(&path) {
                 Ok(()) => return Ok(Files(path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(format!("{}: {error}", path.display())),
@@ -153,5 +157,20 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn no_other_user_can_write_where_scripts_run() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = Files::new().expect("a folder");
+        let mode = fs::metadata(&folder.0).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

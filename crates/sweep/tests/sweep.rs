@@ -1,11 +1,12 @@
 //! Shards of a sweep: together they are the whole, and a shard that was stopped continues.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_sweep::{
     Grid, MergeError, Progress, Shard, Table, Values, merge, read_parquet, sweep,
 };
+use paceline_testing::Folder;
 
 const SWEEP: &str = "runs = 2\n[grid]\n\"link.rate\" = [\"4Mbps\", \"8Mbps\"]\n\"flow.*.scheme\" = [\"cubic\", \"copa\"]\n\
                      \"flow.*.rtt\" = [\"20ms\", \"40ms\"]\n[scenario]\nduration = \"500ms\"\n[[scenario.link]]\n\
@@ -28,24 +29,6 @@ impl Progress for Count {
     }
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path =
-            std::env::temp_dir().join(format!("paceline-sweep-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // The test has ended: nothing depends on it.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn grid(text: &str) -> Grid {
     Grid::parse(text, Path::new("."), |_| Err("no file".into())).expect("a grid")
 }
@@ -54,12 +37,12 @@ fn grid(text: &str) -> Grid {
 fn make(grid: &Grid, shard: &str, folder: &Folder) -> (u64, u64) {
     let count = Count::default();
     let shard: Shard = shard.parse().expect("a shard");
-    sweep(grid, shard, &folder.0, &paceline_remy::names(), &count).expect("swept");
+    sweep(grid, shard, folder.root(), &paceline_remy::names(), &count).expect("swept");
     (count.found.into_inner(), count.ended.into_inner())
 }
 
 fn merged(folder: &Folder) -> Table {
-    merge(&folder.0).expect("merged").0
+    merge(folder.root()).expect("merged").0
 }
 
 #[test]
@@ -70,7 +53,7 @@ fn shards_together_are_the_whole() {
     for shard in ["1/3", "2/3"] {
         make(&grid, shard, &parts);
     }
-    let error = merge(&parts.0).expect_err("a shard is missing");
+    let error = merge(parts.root()).expect_err("a shard is missing");
     assert!(matches!(&error, MergeError::Missing(_, missing) if missing == &["3/3"]), "{error}");
     make(&grid, "3/3", &parts);
     assert_eq!(merged(&parts), merged(&whole));
@@ -89,20 +72,21 @@ fn a_shard_that_was_stopped_continues_and_a_finished_one_is_not_made_again() {
     make(&grid, "1/2", &whole);
     assert_eq!(make(&grid, "1/2", &whole), (8, 0));
     // A scenario that turns invalid half-way does not exist, so that a folder which cannot be written to stops it.
-    let table = stopped.0.join("part-1-of-2.part");
+    let table = stopped.root().join("part-1-of-2.part");
     std::fs::create_dir(&table).expect("a folder in the way");
     let shard: Shard = "1/2".parse().expect("a shard");
-    let result = sweep(&grid, shard, &stopped.0, &paceline_remy::names(), &Count::default());
+    let result = sweep(&grid, shard, stopped.root(), &paceline_remy::names(), &Count::default());
     assert!(result.is_err());
     std::fs::remove_dir(&table).expect("removed");
     // Cuts the journal after the head, three runs and a part of the fourth.
-    let journal = stopped.0.join("part-1-of-2.journal");
+    let journal = stopped.root().join("part-1-of-2.journal");
     let text = std::fs::read_to_string(&journal).expect("a journal");
     let cut: usize = text.split_inclusive('\n').take(4).map(str::len).sum();
     std::fs::write(&journal, &text[..cut + 10]).expect("cut");
     assert_eq!(make(&grid, "1/2", &stopped), (3, 5));
     assert!(!journal.exists());
-    let read = |folder: &Folder| read_parquet(&folder.0.join("part-1-of-2.parquet")).expect("read");
+    let read =
+        |folder: &Folder| read_parquet(&folder.root().join("part-1-of-2.parquet")).expect("read");
     assert_eq!(read(&stopped), read(&whole));
 }
 
@@ -111,10 +95,10 @@ fn tables_of_another_sweep_are_refused() {
     let folder = Folder::new("other");
     make(&grid(SWEEP), "1/2", &folder);
     make(&grid(&SWEEP.replace("8Mbps", "9Mbps")), "2/2", &folder);
-    let error = merge(&folder.0).expect_err("two sweeps");
+    let error = merge(folder.root()).expect_err("two sweeps");
     assert!(matches!(error, MergeError::Other(..)), "{error}");
     let nothing = Folder::new("nothing");
-    assert!(matches!(merge(&nothing.0), Err(MergeError::Nothing(_))));
+    assert!(matches!(merge(nothing.root()), Err(MergeError::Nothing(_))));
 }
 
 #[test]
@@ -125,7 +109,7 @@ fn shards_of_a_sweep_over_the_number_of_runs_are_the_whole() {
     assert_eq!(make(&grid, "1/1", &whole), (0, 16));
     let made: u64 = (1..=3).map(|part| make(&grid, &format!("{part}/3"), &parts).1).sum();
     assert_eq!(made, 16);
-    let tables = [&whole, &parts].map(|folder| merge(&folder.0).expect("a table").0);
+    let tables = [&whole, &parts].map(|folder| merge(folder.root()).expect("a table").0);
     assert!(tables[0] == tables[1]);
 }
 
@@ -146,7 +130,7 @@ fn a_swept_key_that_every_table_has_gets_a_column_of_its_own() {
     let text = SWEEP.replace("\"link.rate\" = [\"4Mbps\", \"8Mbps\"]", "seed = [7, 8]");
     let folder = Folder::new("seeds");
     make(&grid(&text), "1/1", &folder);
-    let (table, _) = merge(&folder.0).expect("a table");
+    let (table, _) = merge(folder.root()).expect("a table");
     let mut names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
@@ -158,20 +142,20 @@ fn a_swept_key_that_every_table_has_gets_a_column_of_its_own() {
 fn runs_of_another_sweep_are_not_overwritten() {
     let folder = Folder::new("overwritten");
     make(&grid(SWEEP), "1/1", &folder);
-    let before = std::fs::read(folder.0.join("part-1-of-1.parquet")).expect("a table");
+    let before = std::fs::read(folder.root().join("part-1-of-1.parquet")).expect("a table");
     let other = grid(&SWEEP.replace("runs = 2", "runs = 3"));
     let attempt = || {
         let shard: Shard = "1/1".parse().expect("a shard");
-        let swept = sweep(&other, shard, &folder.0, &paceline_remy::names(), &Count::default());
+        let swept = sweep(&other, shard, folder.root(), &paceline_remy::names(), &Count::default());
         swept.expect_err("another sweep").to_string()
     };
     let message = attempt();
     assert!(message.contains("part-1-of-1.parquet: has runs of another sweep"), "{message}");
-    let table = folder.0.join("part-1-of-1.parquet");
+    let table = folder.root().join("part-1-of-1.parquet");
     assert_eq!(std::fs::read(&table).expect("a table"), before);
     // Nor are those of one that was stopped.
     std::fs::remove_file(&table).expect("removed");
-    let journal = folder.0.join("part-1-of-1.journal");
+    let journal = folder.root().join("part-1-of-1.journal");
     let head = r#"{"sweep":"0123456789abcdef","version":"0.1.0","shard":"1/1"}"#;
     std::fs::write(&journal, format!("{head}\n")).expect("a journal");
     assert!(attempt().contains("part-1-of-1.journal: has runs of another sweep"));
@@ -186,8 +170,9 @@ fn a_changed_recording_starts_another_sweep() {
             "\"link.trace\" = [\"a.down\", \"b.down\"]",
         )
         .replace("rate = \"1Mbps\"", "trace = \"a.down\"");
-    let grid = || Grid::parse(&text, &files.0, |_| Err("no file".into())).expect("a grid");
-    let write = |name: &str, text: &str| std::fs::write(files.0.join(name), text).expect("written");
+    let grid = || Grid::parse(&text, files.root(), |_| Err("no file".into())).expect("a grid");
+    let write =
+        |name: &str, text: &str| std::fs::write(files.root().join(name), text).expect("written");
     write("a.down", "1\n2\n3\n");
     write("b.down", "1\n3\n");
     make(&grid(), "1/2", &folder);
@@ -197,9 +182,10 @@ fn a_changed_recording_starts_another_sweep() {
     write("b.down", "2\n3\n");
     let (names, count) = (paceline_remy::names(), Count::default());
     let shard: Shard = "1/2".parse().expect("a shard");
-    let error = sweep(&grid(), shard, &folder.0, &names, &count).expect_err("another recording");
+    let error =
+        sweep(&grid(), shard, folder.root(), &names, &count).expect_err("another recording");
     assert!(error.to_string().contains("recordings, have changed"), "{error}");
     make(&grid(), "2/2", &folder);
-    let error = merge(&folder.0).expect_err("two recordings");
+    let error = merge(folder.root()).expect_err("two recordings");
     assert!(error.to_string().contains("had other contents"), "{error}");
 }

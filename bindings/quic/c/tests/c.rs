@@ -5,29 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 use serde_json::Value;
 
 const SCENARIO: &str = "duration = \"10s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\nbuffer = 100\n\
      [[flow]]\nname = \"one\"\nscheme = \"SCHEME\"\npath = [\"link\"]\nrtt = \"100ms\"\n";
-
-/// A folder for a test's files, which is removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = env::temp_dir().join(format!("paceline-c-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that stays does no harm.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Returns the folder of the shared library, which cargo builds for tests, too.
 fn library() -> PathBuf {
@@ -57,7 +39,7 @@ fn compile(source: &str, folder: &Folder, packages: &[&str]) -> Option<PathBuf> 
         flags = text.split_whitespace().map(String::from).collect();
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (program, library) = (folder.0.join("program"), library());
+    let (program, library) = (folder.root().join("program"), library());
     let output = Command::new("cc")
         .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-D_DEFAULT_SOURCE"])
         .arg("-I")
@@ -86,7 +68,7 @@ fn text(output: &Output) -> String {
 }
 
 fn write_scenario(folder: &Folder, scheme: &str) -> String {
-    let path = folder.0.join("one.toml");
+    let path = folder.root().join("one.toml");
     fs::write(&path, SCENARIO.replace("SCHEME", scheme)).expect("written");
     path.display().to_string()
 }
@@ -117,7 +99,7 @@ fn a_window_of_twenty_packets_has_its_rate() {
 fn buffers_have_room_for_ten_datagrams() {
     let folder = Folder::new("buffers");
     let Some(program) = compile("tests/c/window.c", &folder, &[]) else { return };
-    let path = folder.0.join("jumbo.toml").display().to_string();
+    let path = folder.root().join("jumbo.toml").display().to_string();
     let scenario = format!("mss = 9000\n{}", SCENARIO.replace("SCHEME", "c:window"));
     fs::write(&path, scenario).expect("written");
     let printed = text(&run(&program, &["run", &path, "20"]));
@@ -129,7 +111,7 @@ fn buffers_have_room_for_ten_datagrams() {
 fn transfers_of_a_stack_in_c_finish() {
     let folder = Folder::new("transfers");
     let Some(program) = compile("tests/c/window.c", &folder, &[]) else { return };
-    let path = folder.0.join("bytes.toml").display().to_string();
+    let path = folder.root().join("bytes.toml").display().to_string();
     let scenario = SCENARIO.replace("SCHEME", "c:window");
     fs::write(&path, format!("{scenario}bytes = 50000\n")).expect("written");
     let printed = text(&run(&program, &["run", &path, "20"]));

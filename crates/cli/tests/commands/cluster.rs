@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
 use paceline_sweep::Grid;
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 
 const GRID: &str = "runs = 2\n[grid]\n\"link.rate\" = [\"4Mbps\", \"8Mbps\"]\n\"flow.*.scheme\" = [\"cubic\", \"copa\"]\n\
                     [scenario]\nduration = \"500ms\"\n[[scenario.link]]\nname = \"l\"\nrate = \"1Mbps\"\n\

@@ -1,7 +1,8 @@
 //! Tests of options and exit statuses that all commands share: `--strict`, `-o`, and the meaning of
 //! `all`.
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 fn scenario(name: &str) -> String {
     format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"))

@@ -1,6 +1,7 @@
 //! `paceline compare` and `run`: results, formats, determinism.
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {

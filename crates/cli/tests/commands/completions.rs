@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::common::{Folder, paceline};
-use paceline_testing::{Need, skip, this_test};
+use crate::common::paceline;
+use paceline_testing::{Folder, Need, skip, this_test};
 
 /// Returns what a shell prints; `None` if it is not there.
 fn printed(shell: &str, arguments: &[&str]) -> Option<String> {

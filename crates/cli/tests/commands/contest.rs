@@ -1,8 +1,8 @@
 //! `paceline contest`.
 
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
 
 #[test]
 fn entries_are_ranked_by_power_and_finished_runs_are_kept() {

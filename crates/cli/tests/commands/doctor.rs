@@ -3,7 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 fn checks(arguments: &[&str]) -> Vec<Value> {

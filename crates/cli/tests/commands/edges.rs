@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 const SCENARIO: &str = "duration = \"1s\"\n[[link]]\nname = \"l\"\nraet = \"12Mbps\"\n[[flow]]\n\
                         scheme = \"abc\"\n";

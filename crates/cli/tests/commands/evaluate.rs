@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {

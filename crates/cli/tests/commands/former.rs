@@ -1,6 +1,7 @@
 //! Former command lines still work, and say what the present form is.
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 #[test]
 fn a_former_option_works_and_its_present_name_is_noted() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::Folder;
+use paceline_testing::Folder;
 
 /// Returns the path of a file of the folder `packaging`.
 fn packaging(name: &str) -> PathBuf {

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{self, Folder};
+use crate::common;
 use crate::receiver::{Receiver, file, program, wait};
+use paceline_testing::Folder;
 
 fn set_mode(path: &str, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("our file");

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 /// Runs the program and expects the exit status, and every word in its messages.
 fn expect(arguments: &[&str], code: i32, words: &[&str]) {

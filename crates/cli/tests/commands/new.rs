@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 #[test]
 fn traces_and_scenarios_can_be_simulated() {

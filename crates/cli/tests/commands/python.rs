@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::common::Folder;
+use paceline_testing::Folder;
 
 /// Runs the program in a folder whose `bin` has the only interpreter. Returns status and both outputs.
 fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
 use crate::pcapng::{Packet, read};
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 use serde_json::Value;
 
 const SCENARIO: &str = "duration = \"4s\"\n[[link]]\nname = \"link\"\nrate = \"12Mbps\"\nbuffer = 40\n\

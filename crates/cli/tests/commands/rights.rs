@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::Folder;
-use paceline_testing::{Need, skip, this_test};
+use paceline_testing::{Folder, Need, skip, this_test};
 
 /// Returns a process's effective and permitted capabilities.
 fn capabilities(pid: u32) -> Vec<String> {

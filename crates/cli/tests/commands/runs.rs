@@ -1,6 +1,7 @@
 //! Several runs: medians, ranges, ratios, and the results that `--runs 1` does not change.
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
 use paceline_reproduce::{Setting, Tables, experiment};
 use paceline_sim::scenario::{Capacity, Record, Scenario, load};
+use paceline_testing::Folder;
 
 const QUICK: Setting = Setting {
     quick: true,

@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 /// Two tables trained apart, a pair trained together, and bounds that each judge another kind of row.
 const STUDY: &str = r#"

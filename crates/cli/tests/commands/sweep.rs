@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use crate::common::Folder;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 const SCENARIO: &str = "duration = \"500ms\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n\

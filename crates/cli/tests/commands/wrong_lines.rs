@@ -1,6 +1,7 @@
 //! Wrong command lines as new users write them: each message names the remedy.
 
-use crate::common::{Folder, paceline};
+use crate::common::paceline;
+use paceline_testing::Folder;
 
 /// A command line, and the words that its message must have.
 type Line = (&'static [&'static str], &'static [&'static str]);

@@ -6,9 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use paceline_testing::Need;
-
-use super::common::Folder;
+use paceline_testing::{Folder, Need};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_paceline");
 

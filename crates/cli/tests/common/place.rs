@@ -6,8 +6,9 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::{self, Folder};
+use crate::common;
 use crate::receiver::{Receiver, program};
+use paceline_testing::Folder;
 
 /// Size of the large file in these tests in bytes; at [`RATE`] it takes some seconds.
 pub(crate) const LENGTH: usize = 12_000_000;

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::Folder;
+use paceline_testing::Folder;
 
 /// A running receiver, with its key and its address.
 pub(crate) struct Receiver {

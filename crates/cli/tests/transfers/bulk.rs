@@ -107,7 +107,7 @@ fn a_limit_holds_with_and_without_pacing_in_both_directions() {
 
 #[test]
 fn a_receiver_of_measurements_takes_no_file_and_one_of_files_sends_nothing() {
-    let folder = common::Folder::new("bulk-refused");
+    let folder = paceline_testing::Folder::new("bulk-refused");
     let (path, _) = receiver::file(&folder, "in", 1000);
     let (keys, client) = (folder.path("server.key"), folder.path("client.key"));
     let made = common::paceline(&["key", "new", "-o", &keys]);

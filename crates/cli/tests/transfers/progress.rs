@@ -8,7 +8,7 @@ use crate::receiver::{Receiver, file, program};
 /// Sends at 100 kbit/s with these options. Ends the sender after a line with `wanted`, and returns
 /// its messages until then.
 fn shown(options: &[&str], wanted: &str) -> String {
-    let folder = common::Folder::new("progress");
+    let folder = paceline_testing::Folder::new("progress");
     let (path, _) = file(&folder, "in", 10_000_000);
     let receiver = Receiver::start(&[]);
     let mut all = vec!["send", &path, &receiver.at, "--key", &receiver.key, "--limit", "100kbps"];
@@ -41,7 +41,7 @@ fn without_a_terminal_lines_tell_how_much_has_arrived_and_how_long_it_takes() {
 /// connection.
 #[test]
 fn a_receiver_shows_what_arrives() {
-    let folder = common::Folder::new("progress-recv");
+    let folder = paceline_testing::Folder::new("progress-recv");
     let (path, _) = file(&folder, "in", 10_000_000);
     let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", "/dev/null"];
     let mut child = program(&arguments).spawn().expect("it starts");
@@ -69,7 +69,7 @@ fn a_receiver_shows_what_arrives() {
 
 #[test]
 fn quiet_transfers_show_nothing() {
-    let folder = common::Folder::new("progress-quiet");
+    let folder = paceline_testing::Folder::new("progress-quiet");
     let (path, _) = file(&folder, "in", 120_000);
     // Each transfer takes ten seconds, and a line would be shown after five.
     let send = |options: [&str; 3]| {

@@ -3,8 +3,9 @@
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{self, Folder};
+use crate::common;
 use crate::receiver::{Receiver, bytes, file, program, wait};
+use paceline_testing::Folder;
 
 /// Returns the peak memory of a process in bytes.
 fn peak_memory(process: u32) -> u64 {

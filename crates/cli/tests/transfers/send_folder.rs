@@ -5,9 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{self, Folder};
+use crate::common;
 use crate::receiver::{Receiver, file, program};
 use crate::tree;
+use paceline_testing::Folder;
 use serde_json::Value;
 
 /// Sends these files. Returns the messages, and the row of the JSON.

@@ -4,8 +4,9 @@
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use crate::common::{self, Folder};
+use crate::common;
 use crate::receiver::{Receiver, bytes, file, program, wait};
+use paceline_testing::Folder;
 use serde_json::Value;
 
 /// A `paceline recv -o -`. Its standard output has the files, and its standard error the

@@ -3,32 +3,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use paceline_cc::Spec;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Scenario};
 use paceline_sim::{CustomTransport, Simulation};
+use paceline_testing::Folder;
 
 use super::*;
 
-/// A folder for a test, removed when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, content: &[u8], mode: u32) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, content).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permissions");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Writes a file with these permissions, and the folders around it.
+fn write(folder: &Folder, name: &str, content: &[u8], mode: u32) -> PathBuf {
+    let path = folder.root().join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(&path, content).expect("a file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permissions");
+    path
 }
 
 /// Returns the setup that the simulator gives to a flow with these programs.
@@ -57,14 +42,14 @@ fn of_sender(programs: Programs) -> Result<HostPrograms, String> {
 fn with(folder: &Folder, arguments: &[&str]) -> Programs {
     Programs::new().with(|it| {
         it.sender = Some(arguments.iter().map(ToString::to_string).collect());
-        it.folder = Some(folder.0.clone());
+        it.folder = Some(folder.root().to_path_buf());
     })
 }
 
 #[test]
 fn placeholders_are_filled() {
     let folder = Folder::new("filled");
-    folder.write("run", b"#!/bin/sh\n", 0o755);
+    write(&folder, "run", b"#!/bin/sh\n", 0o755);
     let arguments = ["./run", "{address}:{port}", "{own_address}", "{cc} {seconds}", "{else}", ""];
     let made = of_sender(with(&folder, &arguments)).expect("programs");
     let filled = made.arguments[0].clone().expect("arguments");
@@ -94,18 +79,18 @@ fn what_no_guest_can_run_is_named() {
     let own = fs::read("/bin/sh").expect("a shell");
     let mut foreign = own.clone();
     foreign[18] = 183;
-    folder.write("arm", &foreign, 0o755);
-    folder.write("data", b"text", 0o755);
-    folder.write("closed", b"#!/bin/sh\n", 0o644);
-    folder.write("script", b"#!/no/such/shell -x\n", 0o755);
-    fs::create_dir_all(folder.0.join("folder")).expect("a folder");
+    write(&folder, "arm", &foreign, 0o755);
+    write(&folder, "data", b"text", 0o755);
+    write(&folder, "closed", b"#!/bin/sh\n", 0o644);
+    write(&folder, "script", b"#!/no/such/shell -x\n", 0o755);
+    fs::create_dir_all(folder.root().join("folder")).expect("a folder");
     // A loader of equal length that no machine has.
     let loader = b"/lib64/ld-linux-x86-64.so.2";
     if let Some(at) = own.windows(loader.len()).position(|part| part == loader) {
         let mut lost = own.clone();
         lost[at..at + loader.len()]
             .copy_from_slice(b"/lib64/ld-missing-86-64.so.2".split_at(loader.len()).0);
-        folder.write("lost", &lost, 0o755);
+        write(&folder, "lost", &lost, 0o755);
         let error = of_sender(with(&folder, &["./lost"])).expect_err("no loader");
         assert!(error.contains("loader is missing") && error.contains("statically"), "{error}");
     }
@@ -127,7 +112,7 @@ fn what_no_guest_can_run_is_named() {
     let error = of_sender(missing).expect_err("a missing file");
     assert!(error.starts_with("files: nothing: No such file"), "{error}");
     let long = "x".repeat(MOST_BYTES);
-    folder.write("run", b"#!/bin/sh\n", 0o755);
+    write(&folder, "run", b"#!/bin/sh\n", 0o755);
     let error = of_sender(with(&folder, &["./run", &long])).expect_err("too long");
     assert!(error.contains("write them into a file"), "{error}");
 }
@@ -135,20 +120,21 @@ fn what_no_guest_can_run_is_named() {
 #[test]
 fn a_root_is_the_whole_file_system() {
     let folder = Folder::new("root");
-    folder.write("root/bin/tool", b"#!/bin/shell\n", 0o755);
-    let root = |name: &str| with(&folder, &[name]).with(|it| it.root = Some(folder.0.join("root")));
+    write(&folder, "root/bin/tool", b"#!/bin/shell\n", 0o755);
+    let root =
+        |name: &str| with(&folder, &[name]).with(|it| it.root = Some(folder.root().join("root")));
     let error = of_sender(root("tool")).expect_err("no shell");
     assert!(error.contains("needs /bin/shell, which is not in root"), "{error}");
     let error = of_sender(root("other")).expect_err("no program");
     assert!(error.contains("is not in root"), "{error}");
-    fs::copy("/bin/sh", folder.0.join("root/bin/shell")).expect("a copy");
+    fs::copy("/bin/sh", folder.root().join("root/bin/shell")).expect("a copy");
     let made = of_sender(root("tool")).expect("programs");
     let text = String::from_utf8_lossy(&made.archive);
     assert!(text.contains("/work/tool\0") || text.contains("/bin/tool\x001\0tool\0"));
     assert!(!text.contains("lib/libc.so"), "a library of this machine's");
-    folder.write("root/init", b"", 0o644);
+    write(&folder, "root/init", b"", 0o644);
     let error = of_sender(root("tool")).expect_err("an init");
     assert!(error.contains("/init, which is Paceline's"), "{error}");
-    let missing = with(&folder, &["tool"]).with(|it| it.root = Some(folder.0.join("nothing")));
+    let missing = with(&folder, &["tool"]).with(|it| it.root = Some(folder.root().join("nothing")));
     assert!(of_sender(missing).expect_err("no folder").contains("is not a folder"));
 }

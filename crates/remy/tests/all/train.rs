@@ -1,6 +1,5 @@
 //! Training gives the same table on any number of threads, and after any stop.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -145,11 +144,11 @@ fn rules_on_a_timer_are_trained_and_go_on_with_it() {
     let text = "duration = \"5s\"\n[networks]\ntraces = { model = \"lte-*\", draws = 4 }\n\
                 rtt = \"40ms\"\nsenders = 1\non = \"5s\"\noff = \"100ms\"\n\
                 [training]\nactions = \"rate\"\ntimer = \"20ms\"\n";
-    let folder = TemporaryFolder::new("timer");
+    let folder = paceline_testing::Folder::new("timer");
     let open = || {
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-        let opened = Folder::open(&folder.0).expect("a folder");
+        let opened = Folder::open(folder.root()).expect("a folder");
         Trainer::open(&plan(text, 1), evaluator, work, opened).expect("a training").0
     };
     let mut whole = trainer(text, 1);
@@ -159,7 +158,7 @@ fn rules_on_a_timer_are_trained_and_go_on_with_it() {
     while !open().is_done(2) {
         open().step(&|| false).expect("a step");
     }
-    let file = paceline_remy::load(folder.0.join("table.toml")).expect("a table").table;
+    let file = paceline_remy::load(folder.root().join("table.toml")).expect("a table").table;
     assert_eq!(&file, whole.table().as_ref());
     assert_eq!(file.timer(), Span::from_millis(20));
     // The rules are looked up without acknowledgements: other figures than without the timer.
@@ -236,11 +235,11 @@ fn two_tables_are_trained_in_turn_each_for_its_own_delta() {
 
 #[test]
 fn a_training_of_two_tables_goes_on_where_it_stopped() {
-    let folder = TemporaryFolder::new("two");
+    let folder = paceline_testing::Folder::new("two");
     let open = || {
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-        let opened = Folder::open(&folder.0).expect("a folder");
+        let opened = Folder::open(folder.root()).expect("a folder");
         Trainer::open(&plan(TWO, 1), evaluator, work, opened).expect("a training").0
     };
     let mut whole = trainer(TWO, 1);
@@ -258,7 +257,7 @@ fn a_training_of_two_tables_goes_on_where_it_stopped() {
             }
         });
     }
-    let load = |name: &str| paceline_remy::load(folder.0.join(name)).expect("a table").table;
+    let load = |name: &str| paceline_remy::load(folder.root().join(name)).expect("a table").table;
     assert_eq!(&load("table.toml"), whole.table().as_ref());
     assert_eq!(Some(&load("others.toml")), whole.others_table().map(Arc::as_ref));
 }
@@ -280,34 +279,17 @@ fn tables_can_be_trained_for_completion_times() {
     assert!(after > before + 0.5 && after < 0.0, "{before} {after}");
 }
 
-/// A folder that is removed at the end.
-struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    fn new(name: &str) -> TemporaryFolder {
-        let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        TemporaryFolder(path)
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn open(folder: &TemporaryFolder) -> (Trainer<TrainingEvaluator>, Vec<Entry>) {
+fn open(folder: &paceline_testing::Folder) -> (Trainer<TrainingEvaluator>, Vec<Entry>) {
     let work = Arc::new(EvaluatorWork::default());
     let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-    let folder = Folder::open(&folder.0).expect("a folder");
+    let folder = Folder::open(folder.root()).expect("a folder");
     Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, folder).expect("opens")
 }
 
 #[test]
 fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
     let (table, notes) = trained(SPECIFICATION, 3, 3);
-    let folder = TemporaryFolder::new("stopped");
+    let folder = paceline_testing::Folder::new("stopped");
     let mut stops = 0;
     loop {
         let (mut trainer, log) = open(&folder);
@@ -331,7 +313,7 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
         assert!(stops < 1000, "what was known of a step is not lost");
     }
     assert!(stops > 5, "{stops}");
-    let loaded = paceline_remy::load(folder.0.join("table.toml")).expect("a table");
+    let loaded = paceline_remy::load(folder.root().join("table.toml")).expect("a table");
     assert_eq!(loaded.table, table);
 }
 
@@ -386,19 +368,19 @@ fn whoever_evaluates_may_be_anybody_and_racing_saves_runs() {
 
 #[test]
 fn broken_files_are_named_with_a_remedy() {
-    let folder = TemporaryFolder::new("broken");
+    let folder = paceline_testing::Folder::new("broken");
     let (mut trainer, _) = open(&folder);
     trainer.step(&|| false).expect("a step");
-    let second = Folder::open(&folder.0).expect_err("a training runs there");
+    let second = Folder::open(folder.root()).expect_err("a training runs there");
     assert!(second.to_string().contains("a training runs in this folder"), "{second}");
     drop(trainer);
-    let state = folder.0.join("state.json");
+    let state = folder.root().join("state.json");
     let good = std::fs::read_to_string(&state).expect("a state");
     let again = |text: &str| {
         std::fs::write(&state, text).expect("written");
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-        let opened = Folder::open(&folder.0).expect("a folder");
+        let opened = Folder::open(folder.root()).expect("a folder");
         Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, opened).map(|_| ())
     };
     for broken in [
@@ -416,8 +398,8 @@ fn broken_files_are_named_with_a_remedy() {
     }
     assert!(again(&good.replace("\"seed\":3", "\"seed\":4")).is_err());
     // Broken lines of log and memo belong to unfinished steps, or can be lost without harm.
-    std::fs::write(folder.0.join("step.jsonl"), "{\"step\":2,\"candi").expect("written");
-    std::fs::write(folder.0.join("log.jsonl"), "{\n").expect("written");
+    std::fs::write(folder.root().join("step.jsonl"), "{\"step\":2,\"candi").expect("written");
+    std::fs::write(folder.root().join("log.jsonl"), "{\n").expect("written");
     again(&good).expect("goes on");
     let (trainer, log) = open(&folder);
     assert_eq!((trainer.state().step, log.len()), (1, 0));
@@ -425,16 +407,16 @@ fn broken_files_are_named_with_a_remedy() {
 
 #[test]
 fn a_training_goes_on_only_with_the_same_recording() {
-    let folder = TemporaryFolder::new("recordings");
-    std::fs::create_dir_all(&folder.0).expect("a folder");
-    let write = |text: &str| std::fs::write(folder.0.join("ride.down"), text).expect("written");
+    let folder = paceline_testing::Folder::new("recordings");
+    let write =
+        |text: &str| std::fs::write(folder.root().join("ride.down"), text).expect("written");
     let link = "link = { from = \"2Mbps\", to = \"4Mbps\", steps = 2 }";
     let text = SPECIFICATION.replace(link, "traces = \"ride.down\"");
     let open = || {
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-        let plan = Plan::new(&text, Some(&folder.0), 3);
-        let training = Folder::open(&folder.0.join("training")).expect("a folder");
+        let plan = Plan::new(&text, Some(folder.root()), 3);
+        let training = Folder::open(&folder.root().join("training")).expect("a folder");
         Trainer::open(&plan, evaluator, work, training).map(|_| ())
     };
     write("1\n5\n10\n");
@@ -444,7 +426,7 @@ fn a_training_goes_on_only_with_the_same_recording() {
     let error = open().expect_err("another recording").to_string();
     assert!(error.contains("a training with another content of ride.down has begun"), "{error}");
     // A state without digests is one of an earlier version.
-    let state = folder.0.join("training/state.json");
+    let state = folder.root().join("training/state.json");
     let written = std::fs::read_to_string(&state).expect("a state");
     let begin = written.find("\"files\":").expect("digests");
     let end = begin + written[begin..].find("},").expect("their end") + 2;

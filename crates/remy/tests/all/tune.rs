@@ -1,6 +1,5 @@
 //! Tuning gives the same numbers on any number of threads, and after any stop.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -80,9 +79,10 @@ fn only_the_named_numbers_change_and_the_result_is_better_elsewhere() {
 #[test]
 fn a_tuning_goes_on_where_it_stopped() {
     let whole = on_threads(2, "cubic+codel", &[]).0;
-    let folder = TemporaryFolder::new("tune");
+    let folder = paceline_testing::Folder::new("tune");
     let stopped = tuned(SPECIFICATION, "cubic+codel", &[], |plan| {
-        let open = || Ok::<_, TrainError>(Tuner::open(plan, work(), Folder::open(&folder.0)?)?.0);
+        let open =
+            || Ok::<_, TrainError>(Tuner::open(plan, work(), Folder::open(folder.root())?)?.0);
         let mut stops = 0;
         loop {
             let mut tuner = open()?;
@@ -104,11 +104,11 @@ fn a_tuning_goes_on_where_it_stopped() {
     let (scheme, stops) = stopped.expect("tunes");
     assert_eq!(scheme, whole);
     assert!(stops > 3, "{stops}");
-    let text = std::fs::read_to_string(folder.0.join("scheme.txt")).expect("a scheme");
+    let text = std::fs::read_to_string(folder.root().join("scheme.txt")).expect("a scheme");
     assert_eq!(text, format!("{whole}\n"));
     // Another scheme is another tuning.
     let other = tuned(SPECIFICATION, "copa", &[], |plan| {
-        Tuner::open(plan, work(), Folder::open(&folder.0)?).map(|_| ())
+        Tuner::open(plan, work(), Folder::open(folder.root())?).map(|_| ())
     });
     let error = other.expect_err("another scheme").to_string();
     assert!(error.contains("a training with another scheme has begun here"), "{error}");
@@ -133,34 +133,17 @@ fn what_cannot_be_tuned_is_named() {
     assert!(error(&two, "copa", &[]).contains("networks.others.trained: tuning has one kind"));
 }
 
-/// A folder that is removed at the end.
-struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    fn new(name: &str) -> TemporaryFolder {
-        let path = std::env::temp_dir().join(format!("paceline-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        TemporaryFolder(path)
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_tuning_goes_on_only_with_the_same_recording() {
-    let folder = TemporaryFolder::new("tune-recordings");
-    std::fs::create_dir_all(&folder.0).expect("a folder");
-    let write = |text: &str| std::fs::write(folder.0.join("ride.down"), text).expect("written");
+    let folder = paceline_testing::Folder::new("tune-recordings");
+    let write =
+        |text: &str| std::fs::write(folder.root().join("ride.down"), text).expect("written");
     let link = "link = { from = \"2Mbps\", to = \"4Mbps\", steps = 2 }";
     let text = SPECIFICATION.replace(link, "traces = \"ride.down\"");
     let open = || {
         tuned(&text, "copa", &[], |plan| {
-            let plan = TuningPlan { folder: Some(&folder.0), ..*plan };
-            Tuner::open(&plan, work(), Folder::open(&folder.0.join("tuning"))?).map(|_| ())
+            let plan = TuningPlan { folder: Some(folder.root()), ..*plan };
+            Tuner::open(&plan, work(), Folder::open(&folder.root().join("tuning"))?).map(|_| ())
         })
     };
     write("1\n5\n10\n");

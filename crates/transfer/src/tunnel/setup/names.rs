@@ -164,27 +164,9 @@ impl Files<'_> {
 
 #[cfg(test)]
 mod tests {
+    use paceline_testing::Folder;
+
     use super::*;
-
-    struct Folder(std::path::PathBuf);
-
-    impl Folder {
-        fn new(test: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("paceline-{test}-{}", std::process::id()));
-            fs::create_dir_all(&path).expect("room");
-            Folder(path)
-        }
-
-        fn path(&self, name: &str) -> String {
-            self.0.join(name).to_str().expect("text").into()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     const BEFORE_TEXT: &str = "nameserver 192.0.2.53\noptions edns0\n";
 

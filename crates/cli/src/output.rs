@@ -17,7 +17,7 @@ use crate::made::{Made, SavedResult};
 /// Exit status if something failed after the command began, and with `--strict` after a warning.
 const FAILURE: u8 = 1;
 /// Exit status if the arguments, or files that they name, are wrong: nothing has run.
-const WRONG_USAGE: u8 = 2;
+pub(crate) const WRONG_USAGE: u8 = 2;
 /// Time between two redraws of a progress bar.
 const TICK: Duration = Duration::from_millis(200);
 

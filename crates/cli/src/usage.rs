@@ -10,8 +10,6 @@ use paceline_cc::spec::nearest;
 use crate::remedies::{COMMANDS, MISSING, NoOption, OPTIONS, WORDS};
 use crate::{former, host, output};
 
-/// Exit status for wrong arguments, the same as clap's.
-const WRONG_USAGE: i32 = 2;
 /// Beginning of clap's last line.
 const TAIL: &str = "For more information, try";
 
@@ -24,7 +22,8 @@ pub(crate) fn parse<C: Parser>() -> C {
             error.exit();
         }
         output::note(message(&error, &cli, &words).trim_end());
-        exit(WRONG_USAGE)
+        // Clap's status for wrong arguments, too.
+        exit(output::WRONG_USAGE.into())
     });
     former::notes(&words).iter().for_each(|note| output::note(note));
     parsed

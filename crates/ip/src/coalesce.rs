@@ -7,8 +7,8 @@
 //! keep their order. Without input or output.
 
 use super::offload::{
-    GSO_TCP4, GSO_TCP6, GSO_UDP, HEADER, NEEDS_CHECKSUM, TCP_CHECKSUM, UDP_CHECKSUM, put, word,
-    write_device_header,
+    GSO_TCP4, GSO_TCP6, GSO_UDP, HEADER, NEEDS_CHECKSUM, TCP_CHECKSUM, TCP_FLAGS, UDP_CHECKSUM,
+    put, word, write_device_header,
 };
 use super::packet::{TCP, UDP, fold, sum};
 
@@ -24,8 +24,6 @@ const PLAIN: [u8; HEADER] = [0; HEADER];
 const ACK: u8 = 0x10;
 const PSH: u8 = 0x08;
 const ECE: u8 = 0x40;
-/// Where the flags stand in a TCP header.
-const FLAGS: usize = 13;
 
 /// Where the parts of a packet begin that may be joined with others.
 #[derive(Copy, Clone, Debug)]
@@ -93,7 +91,7 @@ fn joinable(packet: &[u8]) -> Option<Joinable> {
         TCP => {
             let header: &[u8; 20] = packet.get(transport..)?.first_chunk()?;
             // The four bits behind the header's length are reserved, but for accurate ECN's.
-            let plain = header[12] & 0x0f == 0 && header[FLAGS] & !(PSH | ECE) == ACK;
+            let plain = header[12] & 0x0f == 0 && header[TCP_FLAGS] & !(PSH | ECE) == ACK;
             let length = usize::from(header[12] >> 4) * 4;
             (plain && length >= 20).then_some(transport + length)?
         }
@@ -141,7 +139,7 @@ impl Group {
         bytes.extend_from_slice(&PLAIN);
         bytes.extend_from_slice(packet);
         let step = packet.len() - headers;
-        let flags = packet.get(transport + FLAGS).copied().unwrap_or(0);
+        let flags = packet.get(transport + TCP_FLAGS).copied().unwrap_or(0);
         let pushes = protocol == TCP && flags & PSH != 0;
         *self = Group {
             bytes,
@@ -193,13 +191,13 @@ impl Group {
             }
             false => equal(own, packet, 0..4) && equal(own, packet, 6..8),
         };
-        let flags = |of: &[u8]| of.get(transport + FLAGS).map(|flags| flags & !PSH);
+        let flags = |of: &[u8]| of.get(transport + TCP_FLAGS).map(|flags| flags & !PSH);
         network
             && (self.protocol == UDP
                 || (sequence(packet, transport) == self.next_sequence
                     && flags(own) == flags(packet)
                     // Acknowledgement and length of the header; window; options.
-                    && equal(own, packet, transport + 8..transport + FLAGS)
+                    && equal(own, packet, transport + 8..transport + TCP_FLAGS)
                     && equal(own, packet, transport + 14..transport + 16)
                     && equal(own, packet, transport + 18..at.headers)))
     }
@@ -211,7 +209,7 @@ impl Group {
         self.segments += 1;
         self.next_sequence = self.next_sequence.wrapping_add(payload.len() as u32);
         self.next_id = self.next_id.wrapping_add(1);
-        let flags = packet.get(at.transport + FLAGS).copied().unwrap_or(0);
+        let flags = packet.get(at.transport + TCP_FLAGS).copied().unwrap_or(0);
         self.pushes = self.protocol == TCP && flags & PSH != 0;
         self.full = self.pushes || payload.len() < self.step;
     }
@@ -244,7 +242,7 @@ impl Group {
         };
         put(packet, transport + usize::from(checksum), partial);
         if self.pushes
-            && let Some(flags) = packet.get_mut(transport + FLAGS)
+            && let Some(flags) = packet.get_mut(transport + TCP_FLAGS)
         {
             *flags |= PSH;
         }

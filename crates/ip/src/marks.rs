@@ -8,10 +8,11 @@
 use paceline_cc::wire::{HEADER_AT, LONGEST, congestion_header, encode_header};
 use paceline_cc::{Body, Data, Ecn, Header, NO_SEGMENT, Packet};
 
+use super::offload::UDP_CHECKSUM;
 use super::packet::replace;
 
 /// Where UDP's checksum stands in its header.
-const UDP_CHECKSUM: usize = 6;
+const CHECKSUM: usize = UDP_CHECKSUM as usize;
 /// Bytes of UDP's header.
 const UDP_HEADER: usize = 8;
 
@@ -72,7 +73,7 @@ impl RewrittenHeader {
     /// to [`RewrittenHeader::end`]); `complete` says that its checksum is in place and is to be mended.
     pub fn write(&self, udp: &mut [u8], complete: bool) {
         let at = UDP_HEADER + HEADER_AT;
-        let checksum = udp.get(UDP_CHECKSUM..).and_then(|rest| rest.first_chunk::<2>());
+        let checksum = udp.get(CHECKSUM..).and_then(|rest| rest.first_chunk::<2>());
         let mut sum = checksum.map_or(0, |&sum| u16::from_be_bytes(sum));
         // In UDP over IPv4, 0 says that there is no checksum.
         let complete = complete && sum != 0;
@@ -80,7 +81,7 @@ impl RewrittenHeader {
             let Some(mended) = replace(udp, at + offset, byte, sum) else { return };
             sum = mended;
         }
-        if complete && let Some(place) = udp.get_mut(UDP_CHECKSUM..UDP_CHECKSUM + 2) {
+        if complete && let Some(place) = udp.get_mut(CHECKSUM..CHECKSUM + 2) {
             let sum = if sum == 0 { 0xffff } else { sum };
             place.copy_from_slice(&sum.to_be_bytes());
         }

@@ -1,6 +1,7 @@
 //! MSS clamping: lowers the largest segment size in the SYNs of TCP to what the link carries, so that segments fit from
 //! the start, also where ICMP errors do not arrive.
 
+use super::offload::{TCP_CHECKSUM, TCP_FLAGS};
 use super::packet::{TCP, replace, upper};
 
 /// Bytes of the headers that a packet has beside its segment (RFC 6691, section 2).
@@ -8,9 +9,8 @@ const HEADERS_IPV4: usize = 40;
 const HEADERS_IPV6: usize = 60;
 
 const SYN: u8 = 0x02;
-/// Where flags, checksum and options stand in a TCP header.
-const FLAGS: usize = 13;
-const CHECKSUM: usize = 16;
+/// Where checksum and options stand in a TCP header.
+const CHECKSUM: usize = TCP_CHECKSUM as usize;
 const OPTIONS: usize = 20;
 
 /// Kinds of options (RFC 9293, section 3.2).
@@ -21,7 +21,7 @@ const MSS: u8 = 2;
 /// Returns where the TCP header of a SYN begins; `None` for all other packets.
 pub fn opening(packet: &[u8]) -> Option<usize> {
     let (protocol, at) = upper(packet)?;
-    let opens = protocol == TCP && packet.get(at + FLAGS)? & SYN != 0;
+    let opens = protocol == TCP && packet.get(at + TCP_FLAGS)? & SYN != 0;
     opens.then_some(at)
 }
 

@@ -24,6 +24,8 @@ pub(super) const GSO_TCP6: u8 = 4;
 pub(super) const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
+/// Where the flags stand in TCP's header.
+pub(super) const TCP_FLAGS: usize = 13;
 /// Where the checksums stand in the headers.
 pub(super) const TCP_CHECKSUM: u16 = 16;
 pub(super) const UDP_CHECKSUM: u16 = 6;

@@ -7,7 +7,7 @@ use nix::sys::socket::SockProtocol;
 
 use super::netlink::{Message, Netlink, attributes};
 
-const SUBSYSTEM: u16 = (libc::NFNL_SUBSYS_NFTABLES as u16) << 8;
+pub(super) const SUBSYSTEM: u16 = (libc::NFNL_SUBSYS_NFTABLES as u16) << 8;
 const GET_CHAIN: u16 = SUBSYSTEM | 4;
 const GET_RULE: u16 = SUBSYSTEM | 7;
 // linux/netfilter/nf_tables.h

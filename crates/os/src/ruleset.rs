@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use nix::sys::socket::SockProtocol;
 
 use super::netlink::{Message, Netlink};
+use super::nftables::SUBSYSTEM;
 
 // linux/netfilter/nf_tables.h
-const SUBSYSTEM: u16 = (libc::NFNL_SUBSYS_NFTABLES as u16) << 8;
 const NEW_TABLE: u16 = SUBSYSTEM;
 const DELETE_TABLE: u16 = SUBSYSTEM | 2;
 const NEW_CHAIN: u16 = SUBSYSTEM | 3;

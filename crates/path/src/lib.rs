@@ -66,4 +66,7 @@ pub use pipe::{
 pub use port::{Counters, Departure, EventKind, LinkEvent, Port, PortLog, TakenPacket};
 pub use queue::interface::{DropReason, DroppedPacket, DroptailLimit, Queue};
 pub use queue::limit::{BufferSize, Limit};
-pub use service::{Constant, Opportunities, OpportunityOptions, Schedule, Service, ServiceError};
+pub use service::{
+    Constant, MAHIMAHI_OPPORTUNITY, Opportunities, OpportunityOptions, Schedule, Service,
+    ServiceError,
+};

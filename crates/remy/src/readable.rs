@@ -37,10 +37,10 @@ use paceline_schemes::remy::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::dna::MAX_BOXES;
+
 /// The value of `format`.
 const FORMAT: &str = "paceline-remy 1";
-/// Maximum number of boxes read.
-const MAX_BOXES: usize = 100_000;
 /// Maximum resolution of clocks.
 pub(crate) const MAX_RESOLUTION: Span = Span::from_secs(1);
 /// Bounds of the time after which rules on a timer are looked up.

@@ -36,7 +36,7 @@ pub mod summary;
 pub mod view;
 pub mod written;
 
-pub use bins::MOST_BINS;
+pub use bins::MOST_BINS_OF_RUNS;
 pub use fields::{CompareFields, RunFields};
 pub use likeness::Likeness;
 pub use parameters::ParameterFields;

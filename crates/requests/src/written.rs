@@ -6,7 +6,7 @@ use paceline_cc::{ParamValue, Rate, SchemeSpec, Span};
 use paceline_path::BufferSize;
 use paceline_sim::Names;
 use paceline_sim::runs::Spread;
-use paceline_sim::scenario::{self, Capacity, SchemeChoice, Workload};
+use paceline_sim::scenario::{self, Capacity, FASTEST, SchemeChoice, Workload};
 
 /// Longest run: a week.
 pub const LONGEST: Span = Span::from_secs(7 * 24 * 3600);
@@ -88,9 +88,6 @@ pub fn workload(text: &str) -> Result<Workload, String> {
 pub fn buffer(text: &str) -> Result<BufferSize, String> {
     BufferSize::parse(text)
 }
-
-/// Rate of the fastest link, as in scenario files.
-const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
 
 /// Parses a rate such as `12Mbps`.
 ///

@@ -22,8 +22,8 @@ const PARAM: (&str, &str) = ("pacing", "linux");
 /// Pacing rates as multiples of cwnd/srtt (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const SLOW_START: f64 = 2.0;
 const AVOIDANCE: f64 = 1.2;
-/// Number of packets at the start of a connection that are not paced.
-const UNPACED: u32 = 10;
+/// Packets at the start of a connection that Linux does not pace (`tcp_update_skb_after_send`).
+pub const UNPACED: u32 = 10;
 /// A group has the bytes that the rate sends in 2^-10 s (`sk_pacing_shift`), at most `GROUP_MAX`.
 const GROUPS_PER_SECOND: f64 = 1024.0;
 const GROUP_MAX: u32 = 65_536;

@@ -55,6 +55,7 @@ pub mod xcpb;
 pub mod xcpw;
 
 pub use elsewhere::instead_of;
+pub use host_pacing::UNPACED;
 pub use plot_style::{Dash, Hue, PlotStyle, Shape};
 pub use registry::{SCHEMES, Schemes};
 pub use scheme::{BulkPath, BulkSetting, Note, Scheme};

@@ -7,6 +7,7 @@ use paceline_flow::{
     LossRecovery, Receiver, ReceiverConfig, RtoBounds, SENDER_SIGNALS, Sender, SenderConfig, Ticks,
     Workload,
 };
+use paceline_schemes::UNPACED;
 
 use crate::choose::Ends;
 use crate::error::BuildError;
@@ -18,9 +19,6 @@ const MAX_UPTIME: Span = Span::from_millis(4096 * 4);
 
 /// The fractional parts of its multiples are evenly spread over 0 to 1.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
-
-/// Packets at the start of a connection that Linux does not pace (`tcp_update_skb_after_send`).
-const UNPACED: u32 = 10;
 
 /// One flow to build: one of a specification's `count`, or one of random arrivals.
 pub(crate) struct OneFlow<'a> {

@@ -7,7 +7,7 @@ use paceline_cc::{Rate, Span};
 /// Bits per second at one opportunity per millisecond: 12 Mbit/s.
 const BPS_OF_ONE_PER_MS: u64 = PACKET_BYTES * 8 * 1000;
 const BITS: u128 = PACKET_BYTES as u128 * 8;
-const NANOS_PER_SEC: u128 = 1_000_000_000;
+const NANOS_PER_SEC: u128 = Span::from_secs(1).as_nanos() as u128;
 
 /// Returns a constant rate, with evenly spread opportunities; 12 Mbit/s is the single line 1.
 ///

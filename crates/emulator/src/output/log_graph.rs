@@ -11,7 +11,7 @@ use std::io::{self, BufRead};
 use paceline_report::{Chart, Figure, Fold, Layout, Paint, Panel, Series, Shade};
 
 /// The most bins of a plot.
-const MOST_BINS: u64 = 1_000_000;
+const MOST_PLOTTED_BINS: u64 = 1_000_000;
 /// The bins of a plot of delays.
 const DELAY_BINS: u64 = 6000;
 
@@ -289,7 +289,7 @@ impl LogGraph {
 
     fn rates(&self) -> Result<Panel, String> {
         let count = self.last / self.bin_ms + 1;
-        if count > MOST_BINS {
+        if count > MOST_PLOTTED_BINS {
             let last = self.last / 1000;
             return Err(format!("{last} s have {count} bins; choose longer ones with --bin"));
         }

@@ -8,7 +8,7 @@ mod opportunities;
 mod schedule;
 
 pub use constant::Constant;
-pub use opportunities::{Opportunities, OpportunityOptions};
+pub use opportunities::{MAHIMAHI_OPPORTUNITY, Opportunities, OpportunityOptions};
 pub use schedule::Schedule;
 
 use std::ops::Range;

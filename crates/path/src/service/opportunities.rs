@@ -16,11 +16,15 @@ pub struct OpportunityOptions {
     pub repeat: bool,
 }
 
+/// Bytes that each opportunity of Mahimahi's traces offers: a packet of 1500 bytes, and the header of
+/// the TUN device.
+pub const MAHIMAHI_OPPORTUNITY: u32 = 1504;
+
 /// Returns Mahimahi's options: 1504 bytes, with the 4 bytes of the TUN header on each packet, so
 /// that a 1500-byte packet fills an opportunity.
 impl Default for OpportunityOptions {
     fn default() -> OpportunityOptions {
-        OpportunityOptions { opportunity: 1504, overhead: 4, repeat: true }
+        OpportunityOptions { opportunity: MAHIMAHI_OPPORTUNITY, overhead: 4, repeat: true }
     }
 }
 

@@ -12,6 +12,7 @@ use paceline_schemes::remy::{
 };
 
 pub use read::DnaError;
+pub(crate) use read::MAX_BOXES;
 
 /// Field numbers.
 mod field {

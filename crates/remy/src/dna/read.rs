@@ -7,7 +7,7 @@ use super::wire::{Field, Fields, Value, WireError, unzigzag};
 use super::{Corner, Dna, Kind, Node, Range, Whisker, field};
 
 /// Maximum number of boxes in a file, divided boxes and rules: more than any table has.
-const MAX_BOXES: usize = 100_000;
+pub(crate) const MAX_BOXES: usize = 100_000;
 
 /// Why a file is not a table. Rules are numbered from 0, in the order of the file.
 #[derive(Clone, Debug, Error, PartialEq)]

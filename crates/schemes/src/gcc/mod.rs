@@ -73,12 +73,12 @@ mod throughput;
 mod timed_out;
 mod trendline;
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
+use crate::parts::MEDIA_RATES;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Note, Scheme};
 pub use sender::GccSender;
@@ -113,9 +113,6 @@ paceline_cc::choices! {
     }
 }
 
-/// The rates that targets may be limited to.
-const RATES: RangeInclusive<Rate> = Rate::from_bps(1_000)..=Rate::from_bps(100_000_000_000);
-
 paceline_cc::params! {
     /// Parameters of Google congestion control.
     pub struct GccParams {
@@ -124,12 +121,12 @@ paceline_cc::params! {
         /// The largest number of groups by which the estimate is multiplied.
         deltas: u32 = 60, in 1..=10_000, unit "groups", source "libwebrtc; the draft: 1";
         /// The rate at the start, from `min_rate` to `max_rate`.
-        initial_rate: Rate = Rate::from_bps(300_000), in RATES, must "from min_rate to max_rate",
+        initial_rate: Rate = Rate::from_bps(300_000), in MEDIA_RATES, must "from min_rate to max_rate",
             source "libwebrtc";
         /// The smallest target.
-        min_rate: Rate = Rate::from_bps(30_000), in RATES, source "libwebrtc: the least rate of a video";
+        min_rate: Rate = Rate::from_bps(30_000), in MEDIA_RATES, source "libwebrtc: the least rate of a video";
         /// The largest target, at least `min_rate`.
-        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, must "at least min_rate",
+        max_rate: Rate = Rate::from_bps(30_000_000), in MEDIA_RATES, must "at least min_rate",
             source "ours; applications have their own";
         /// Packets sent within this time form a group.
         burst_time: Span = Span::from_millis(5), source "draft §5.6";
@@ -161,7 +158,7 @@ paceline_cc::params! {
         /// Whether the path's rate is probed.
         probes: bool = true, source "libwebrtc; not in the draft";
         /// Largest rate of probes, at most `max_rate`.
-        max_probe: Rate = Rate::from_bps(5_000_000), in RATES, source "libwebrtc, unless applications set one";
+        max_probe: Rate = Rate::from_bps(5_000_000), in MEDIA_RATES, source "libwebrtc, unless applications set one";
         /// Whether more is probed for every 5 s while the application has less to send than the target.
         alr_probes: bool = false, source "libwebrtc: for shared screens";
         /// Time of media that may be in flight beside the RTT; zero for no congestion window.

@@ -55,20 +55,15 @@ mod signal;
 #[cfg(test)]
 mod tests;
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
+use crate::parts::{MEDIA_DELAYS, MEDIA_RATES};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Note, Scheme};
 pub use sender::NadaSender;
-
-/// The rates that the reference rate may be limited to.
-const RATES: RangeInclusive<Rate> = Rate::from_bps(1_000)..=Rate::from_bps(100_000_000_000);
-/// Delays and times of the congestion signal and the control law.
-const DELAYS: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(60);
 
 paceline_cc::params! {
     /// Parameters of NADA.
@@ -76,36 +71,36 @@ paceline_cc::params! {
         /// Weight of the flow's priority: flows share a queue in the ratio of their weights.
         prio: f64 = 1.0, in above(0.0).up_to(1000.0), source "RFC 8698, figure 3";
         /// Smallest rate, with which a flow begins.
-        rmin: Rate = Rate::from_bps(150_000), in RATES, source "RFC 8698, figure 3";
+        rmin: Rate = Rate::from_bps(150_000), in MEDIA_RATES, source "RFC 8698, figure 3";
         /// Largest rate, at least `rmin`.
-        rmax: Rate = Rate::from_bps(1_500_000), in RATES, must "at least rmin", source "RFC 8698, figure 3";
+        rmax: Rate = Rate::from_bps(1_500_000), in MEDIA_RATES, must "at least rmin", source "RFC 8698, figure 3";
         /// Reference congestion level: the signal at which a flow of `prio=1` at `rmax` rests.
-        xref: Span = Span::from_millis(10), in DELAYS, source "RFC 8698, figure 3";
+        xref: Span = Span::from_millis(10), in MEDIA_DELAYS, source "RFC 8698, figure 3";
         /// Gain of the gradual update.
         kappa: f64 = 0.5, in above(0.0).up_to(10.0), source "RFC 8698, figure 3";
         /// Gain of the gradual update for changes of the signal, in relation to `kappa`.
         eta: f64 = 2.0, in 0.0..=100.0, source "RFC 8698, figure 3";
         /// Largest RTT for which the gradual update is stable.
-        tau: Span = Span::from_millis(500), in DELAYS, source "RFC 8698, figure 3";
+        tau: Span = Span::from_millis(500), in MEDIA_DELAYS, source "RFC 8698, figure 3";
         /// Time between the receiver's reports; zero for a report with each acknowledgement.
         delta: Span = Span::from_millis(100), in ..=Span::from_secs(10), source "RFC 8698, figure 3";
         /// Time over which the receiver sums up packets.
         logwin: Span = Span::from_millis(500), in Span::from_millis(10)..=Span::from_secs(60),
             source "RFC 8698, figure 3";
         /// Queueing delay from which on a queue builds up.
-        qeps: Span = Span::from_millis(10), in DELAYS, source "RFC 8698, figure 3";
+        qeps: Span = Span::from_millis(10), in MEDIA_DELAYS, source "RFC 8698, figure 3";
         /// Largest delay by filtering.
         dfilt: Span = Span::from_millis(120), in ..=Span::from_secs(60), source "RFC 8698, figure 3";
         /// Largest growth of the rate between reports while ramping up, as a share of the received rate.
         gamma_max: f64 = 0.5, in above(0.0).up_to(10.0), source "RFC 8698, figure 3";
         /// Largest queueing delay that ramping up may cause.
-        qbound: Span = Span::from_millis(50), in DELAYS, source "RFC 8698, figure 3";
+        qbound: Span = Span::from_millis(50), in MEDIA_DELAYS, source "RFC 8698, figure 3";
         /// Number of average loss intervals for which a loss counts as recent.
         multiloss: f64 = 7.0, in 0.0..=1000.0, unit "loss intervals", source "RFC 8698, figure 3";
         /// Whether the present loss interval counts into the average one.
         open_interval: bool = true, source "RFC 5348 §5.4, ns3-rmcat";
         /// Queueing delay above which recent losses warp it.
-        qth: Span = Span::from_millis(50), in DELAYS, source "RFC 8698, figure 3";
+        qth: Span = Span::from_millis(50), in MEDIA_DELAYS, source "RFC 8698, figure 3";
         /// Exponent of the warping.
         lambda: f64 = 0.5, in 0.0..=100.0, source "RFC 8698, figure 3";
         /// Share of lost packets at which the penalty is `dloss`.
@@ -117,7 +112,7 @@ paceline_cc::params! {
         /// Penalty for marks.
         dmark: Span = Span::from_millis(2), in ..=Span::from_secs(60), source "RFC 8698, figure 3";
         /// Largest congestion signal.
-        xmax: Span = Span::from_millis(500), in DELAYS, source "ns3-rmcat; not in the RFC";
+        xmax: Span = Span::from_millis(500), in MEDIA_DELAYS, source "ns3-rmcat; not in the RFC";
         /// Weight of a report in the smoothed shares of lost and marked packets.
         alpha: f64 = 0.1, in above(0.0).up_to(1.0), source "RFC 8698, figure 3";
         /// Frames per second of the video, for the effect of data that waits in the sender.

@@ -22,7 +22,7 @@ pub(crate) use bbr_pacing::BbrPacing;
 pub(crate) use deadlock::DeadlockTimer;
 pub(crate) use delayed_ack::is_ack_delayed;
 pub use idle_capacity::IdleCapacity;
-pub use limits::{INITIAL_WINDOW, ROUTER_TIMES, WINDOWS};
+pub use limits::{INITIAL_WINDOW, MEDIA_DELAYS, MEDIA_RATES, ROUTER_TIMES, WINDOWS};
 pub use mark_echo::MarkEcho;
 pub use mark_share::MarkShare;
 pub use newest_header::NewestHeader;

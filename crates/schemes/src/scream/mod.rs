@@ -58,12 +58,12 @@ mod trend;
 mod window_v1;
 mod window_v2;
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use paceline_cc::params::above;
 use paceline_cc::{AckPolicy, Halves, Params, Rate, Span};
 
+use crate::parts::{MEDIA_DELAYS, MEDIA_RATES};
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
 use crate::scheme::{Note, Scheme};
 pub use sender::ScreamSender;
@@ -90,11 +90,6 @@ paceline_cc::choices! {
     }
 }
 
-/// The rates that targets may be limited to.
-const RATES: RangeInclusive<Rate> = Rate::from_bps(1_000)..=Rate::from_bps(100_000_000_000);
-/// Delays and times of the control.
-const DELAYS: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(60);
-
 paceline_cc::params! {
     /// Parameters of SCReAM.
     pub struct ScreamParams {
@@ -103,16 +98,16 @@ paceline_cc::params! {
         /// The ECN code point of packets, and the reaction to marks.
         ecn: EcnMode = EcnMode::L4s, source "draft; RFC 8298: classic";
         /// Smallest target of the queueing delay.
-        qdelay_target_lo: Span = Span::from_millis(60), in DELAYS, source "draft; RFC 8298: 100ms";
+        qdelay_target_lo: Span = Span::from_millis(60), in MEDIA_DELAYS, source "draft; RFC 8298: 100ms";
         /// Largest target of the queueing delay, at least `qdelay_target_lo`.
-        qdelay_target_hi: Span = Span::from_millis(400), in DELAYS, must "at least qdelay_target_lo",
+        qdelay_target_hi: Span = Span::from_millis(400), in MEDIA_DELAYS, must "at least qdelay_target_lo",
             source "draft, RFC 8298 §4.1.1.1";
         /// Whether the target rises beside flows that fill the queue.
         competing_flows: bool = false, source "the authors' program; draft, RFC 8298: true";
         /// Smallest rate for the encoder.
-        min_rate: Rate = Rate::from_bps(50_000), in RATES, source "ours; applications have their own";
+        min_rate: Rate = Rate::from_bps(50_000), in MEDIA_RATES, source "ours; applications have their own";
         /// Largest rate for the encoder, at least `min_rate`.
-        max_rate: Rate = Rate::from_bps(30_000_000), in RATES, must "at least min_rate",
+        max_rate: Rate = Rate::from_bps(30_000_000), in MEDIA_RATES, must "at least min_rate",
             source "ours; applications have their own";
         /// Smallest window.
         min_window: u64 = 3000, in 1..=1_000_000, unit "bytes", source "draft, RFC 8298 §4.1.1.1";
@@ -123,7 +118,7 @@ paceline_cc::params! {
         /// The window grows up to this multiple of the bytes in flight.
         flight_headroom: f64 = 1.5, in 1.0..=100.0, source "draft; RFC 8298: 1.1";
         /// RTT as which shorter ones count (version 2).
-        virtual_rtt: Span = Span::from_millis(25), in DELAYS, source "draft";
+        virtual_rtt: Span = Span::from_millis(25), in MEDIA_DELAYS, source "draft";
         /// Growth in addition to a packet per RTT, as a share of the window (version 2).
         mul_increase: f64 = 0.02, in 0.0..=1.0, source "draft";
         /// RTTs after congestion until that growth is whole again (version 2).
@@ -147,7 +142,7 @@ paceline_cc::params! {
         /// Time without a trend after which fast increase resumes (version 1).
         resume_time: Span = Span::from_secs(5), in ..=Span::from_secs(3600), source "RFC 8298 §4.1.1.1";
         /// Largest rise of the encoder's rate within a second (version 1).
-        ramp_up: Rate = Rate::from_bps(200_000), in RATES, source "RFC 8298 §4.1.1.1";
+        ramp_up: Rate = Rate::from_bps(200_000), in MEDIA_RATES, source "RFC 8298 §4.1.1.1";
         /// Share of the encoder's rate that remains after a loss (version 1).
         beta_rate: f64 = 0.9, in above(0.0).up_to(1.0), source "RFC 8298 §4.1.1.1";
         /// How much the trend of the delay lowers the encoder's rate (version 1).

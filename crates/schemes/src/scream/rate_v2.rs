@@ -4,6 +4,7 @@ use paceline_cc::Span;
 
 use super::ScreamParams;
 use super::frames::NewFrame;
+use super::sender::{FIRST_RTT, LEAST_PACING};
 use super::window_v2::WindowV2;
 
 /// Gain of the integrator of waiting data (draft `RATE_ADJUST_GAIN`).
@@ -14,10 +15,6 @@ const FRAME_DEVIATION_GAIN: f64 = 1.0 / 64.0;
 const PACKET_OVERHEAD: f64 = 20.0;
 /// The encoder's rate is the window per RTT divided by at least this.
 const LEAST_DIVISOR: f64 = 1.2;
-/// RTT in seconds before the first sample (authors' `sRtt`).
-const FIRST_RTT: f64 = 0.05;
-/// Smallest pacing rate in bits per second (draft `RATE_PACE_MIN`).
-const LEAST_PACING: f64 = 50_000.0;
 /// Share of the largest rate above which pacing is relaxed (draft `RELAXED_PACING_LIMIT_LOW`).
 const RELAXED_FROM: f64 = 0.8;
 
@@ -56,7 +53,7 @@ impl RateV2 {
         srtt: Span,
         mss: f64,
     ) {
-        let rtt = if srtt.is_zero() { FIRST_RTT } else { srtt.as_secs_f64() };
+        let rtt = if srtt.is_zero() { FIRST_RTT } else { srtt }.as_secs_f64();
         let target = 8.0 * window.ref_wnd() / rtt
             * (1.0 - (window.ratio() - 0.1).clamp(0.0, 0.2))
             * (mss / (mss + PACKET_OVERHEAD))

@@ -12,10 +12,10 @@ use super::window_v2::{Acked, WindowV2};
 use super::{EcnMode, ScreamParams, Version};
 use crate::parts::DeadlockTimer;
 
-/// Smallest pacing rate of version 1 in bits per second (`RATE_PACE_MIN`).
-const LEAST_PACING: f64 = 50_000.0;
+/// Smallest pacing rate in bits per second (`RATE_PACE_MIN`).
+pub(super) const LEAST_PACING: f64 = 50_000.0;
 /// RTT before the first sample (authors' `sRtt`).
-const FIRST_RTT: Span = Span::from_millis(50);
+pub(super) const FIRST_RTT: Span = Span::from_millis(50);
 
 #[derive(Clone, Debug)]
 enum Control {

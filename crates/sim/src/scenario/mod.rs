@@ -6,8 +6,8 @@ mod file;
 mod spec;
 
 pub use file::{
-    Key, KeyTable, ScenarioError, check_router, check_scheme, check_size, keys, load, load_with,
-    named_files, parse, parse_with, to_toml, to_toml_with,
+    FASTEST, Key, KeyTable, ScenarioError, check_router, check_scheme, check_size, keys, load,
+    load_with, named_files, parse, parse_with, to_toml, to_toml_with,
 };
 pub use spec::{
     Arrivals, Audio, Capacity, ChannelSpec, CustomQueue, CustomRouter, CustomScheme, Direction,

@@ -18,13 +18,12 @@ use super::window::{Rule, Window};
 use super::{BURST, data, micros, rtt};
 use crate::udp::clock::{Clock, wait};
 use crate::udp::outbox::Outbox;
+use crate::udp::race::HEAD_START;
 
 /// Interval between two hello messages, and between two end messages.
 const AGAIN: Span = Span::from_millis(300);
 /// Maximum number of end messages.
 const ENDS: u32 = 20;
-/// How long an address may stay silent before the client also tries the next one (RFC 8305 §8).
-const HEAD_START: Span = Span::from_millis(250);
 /// Minimum interval between two calls of `flush`.
 const FLUSH: Span = Span::from_secs(10);
 /// Minimum interval between two calls of `flush`, in multiples of the duration of the last call.

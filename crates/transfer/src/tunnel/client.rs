@@ -19,13 +19,12 @@ use super::status::{Known, PeerStatus, TunnelStatus};
 use super::{Event, Peer, reason};
 use crate::udp::addresses::Name;
 use crate::udp::clock::{Clock, wait};
+use crate::udp::loop_parts::FAREWELL;
 use crate::udp::outbox::Outbox;
 use crate::udp::race::Race;
 
 /// Maximum number of packets sent before arrivals are looked at again.
 const BURST: usize = 64;
-/// Maximum time for closing a connection.
-const FAREWELL: Span = Span::from_millis(1000);
 /// Pause before the next attempt to connect.
 const PAUSE: Span = Span::from_millis(1000);
 /// Maximum wait of a connection attempt for name servers. The first attempt, before there is a

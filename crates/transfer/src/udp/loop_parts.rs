@@ -22,7 +22,7 @@ pub(crate) const STEERING: Steering =
 /// arrivals are looked at.
 pub(super) const BURST: usize = 256;
 
-/// How long a server that ends waits for its clients' answers.
+/// How long an end that closes its connections waits for the answers of the other ends.
 pub(crate) const FAREWELL: Span = Span::from_millis(1000);
 
 /// Notes the local address at which a connection's packet arrived.

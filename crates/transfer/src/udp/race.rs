@@ -13,7 +13,7 @@ use paceline_wire::{ConnectError, Connection, Initiator, Limits, Offer};
 use super::outbox::Outbox;
 
 /// How long an address may stay silent before the next one is tried (RFC 8305 §8).
-const HEAD_START: Span = Span::from_millis(250);
+pub(crate) const HEAD_START: Span = Span::from_millis(250);
 
 /// Concurrent handshakes with the addresses of one server.
 pub(crate) struct Race {

@@ -24,10 +24,11 @@ use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Time};
 
 use super::FirstAbove;
+use crate::MAHIMAHI_OPPORTUNITY;
 use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
-/// Bytes of a trace opportunity. CoDel never drops while fewer bytes are queued.
-const PACKET_SIZE: u64 = 1504;
+/// CoDel never drops while at most this number of bytes is queued.
+const PACKET_SIZE: u64 = MAHIMAHI_OPPORTUNITY as u64;
 
 paceline_cc::params! {
     /// Parameters of Mahimahi's CoDel.

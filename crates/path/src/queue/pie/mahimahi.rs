@@ -27,6 +27,7 @@
 use paceline_cc::params::Params;
 use paceline_cc::{Packet, Span, Stream, Time};
 
+use crate::MAHIMAHI_OPPORTUNITY;
 use crate::queue::{DropReason, DroppedPacket, Fifo, Limit, Queue, QueueEntry};
 
 /// Milliseconds between updates.
@@ -34,7 +35,7 @@ const T_UPDATE: u64 = 30;
 /// Bytes per measurement of the departure rate.
 const DQ_THRESHOLD: u64 = 16_384;
 /// Bytes of a full packet.
-const PACKET_SIZE: u64 = 1504;
+const PACKET_SIZE: u64 = MAHIMAHI_OPPORTUNITY as u64;
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 /// Maximum number of updates that one call makes up for.

@@ -12,7 +12,7 @@ use crate::scenario::spec::{Arrivals, Capacity, FlowSpec, LinkSpec, McsSpec, Rec
 /// Maximum duration of a run.
 const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
 /// Maximum rate of a link.
-pub(super) const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
+pub const FASTEST: Rate = Rate::from_bps(1_000_000_000_000);
 /// Maximum bytes of an opportunity.
 pub(super) const OPPORTUNITY: u32 = 1_000_000;
 /// Maximum number of flows, including those of random arrivals.

@@ -1,7 +1,7 @@
 //! Links.
 
 use paceline_cc::{Rate, Span};
-use paceline_path::BufferSize;
+use paceline_path::{BufferSize, MAHIMAHI_OPPORTUNITY};
 use paceline_trace::Trace;
 
 use super::error::ScenarioError;
@@ -10,8 +10,7 @@ use super::limits::{self, OPPORTUNITY};
 use super::reader::{At, Place as _, Reader};
 use super::text::quoted;
 use crate::scenario::spec::{
-    Capacity, LinkSpec, MAHIMAHI_OPPORTUNITY, MAHIMAHI_OVERHEAD, QueueChoice, RouterChoice,
-    Scenario, Stretch, WifiSpec,
+    Capacity, LinkSpec, MAHIMAHI_OVERHEAD, QueueChoice, RouterChoice, Scenario, Stretch, WifiSpec,
 };
 
 keys! {

@@ -29,7 +29,7 @@ mod write;
 
 pub use error::ScenarioError;
 pub use keys::{Key, KeyTable};
-pub use limits::check_size;
+pub use limits::{FASTEST, check_size};
 pub use named::named_files;
 pub use read::{load, load_with, parse, parse_with};
 pub use value::{check_router, check_scheme};

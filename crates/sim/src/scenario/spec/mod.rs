@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use paceline_cc::{AckPolicy, EcnFeedback, Rate, Span};
 pub use paceline_flow::{Audio, LossRecovery, RttSamples, Video, Workload};
-use paceline_path::{BufferSize, Impairments};
+use paceline_path::{BufferSize, Impairments, MAHIMAHI_OPPORTUNITY};
 use paceline_trace::Trace;
 
 use crate::capture::Capture;
@@ -97,8 +97,6 @@ impl Record {
     }
 }
 
-/// Bytes that each opportunity of Mahimahi's traces offers.
-pub(super) const MAHIMAHI_OPPORTUNITY: u32 = 1504;
 /// Bytes that each packet needs there in addition to its own: the header of the TUN device.
 pub(super) const MAHIMAHI_OVERHEAD: u32 = 4;
 

@@ -37,7 +37,7 @@ pub use error::KernelError;
 pub use filter::accelerate;
 #[cfg(feature = "bpf")]
 pub use loader::{load, sockets, stats, unload};
-pub use options::{Options, RESOLUTION};
+pub use options::Options;
 pub use pins::{PINS, ProgramState, list, loaded, options};
 pub use probe::{Probe, Requirement, devices, probe};
 pub use programs::{COUNTERS, PROGRAMS, Program, find};

@@ -3,17 +3,12 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use paceline_cc::{ParamValue as _, Span, Spec};
+use paceline_cc::{ParamValue as _, Spec};
 use paceline_schemes::c2tcp::{Base, C2tcpParams};
 use paceline_schemes::remy::{RemyParams, RemyTables};
 
 use crate::{C2tcpLimits, RemyTable};
 use crate::{KernelError, Program};
-
-/// Default resolution of `remy`: an RTT that exceeds the minimum RTT by at most 1 ms counts as the
-/// minimum. Tables distinguish an empty queue from a queue of some nanoseconds, which no real clock
-/// can.
-pub const RESOLUTION: Span = Span::from_millis(1);
 
 /// Options with which a program is loaded; each program reads only its own.
 #[derive(Clone, Debug, Default)]

@@ -157,7 +157,7 @@ impl Links {
         self.netlink.request(message).map_err(RealTimeError::system("naming an interface"))
     }
 
-    /// Moves an interface to another network namespace.
+    /// Moves an interface to another network namespace. For tests.
     ///
     /// # Errors
     /// What the kernel refused.

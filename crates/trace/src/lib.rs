@@ -2,7 +2,7 @@
 //!
 //! A [`Trace`] lists the milliseconds at which a link may deliver one packet of [`PACKET_BYTES`]
 //! bytes, and repeats for ever. Traces come from files ([`load`], [`mahimahi`], [`csv`]), from
-//! rates ([`constant`], [`square_wave`], [`steps`], [`from_rates`]) or from a stochastic model of a
+//! rates ([`constant`], [`square_wave`], [`steps`]) or from a stochastic model of a
 //! cellular link ([`synthetic()`]). [`Stats`] are the statistics of a trace.
 //!
 //! Everything is deterministic: a synthetic trace depends only on its name, seed and length.
@@ -28,7 +28,7 @@ pub use error::TraceError;
 pub use file::{load, load_delays};
 pub use generate::{constant, square_wave, steps};
 pub use kind::FileKind;
-pub use rates::{from_rates, rates};
+pub use rates::rates;
 pub use stats::Stats;
 pub use synthetic::{
     DEFAULT_SEED, Target, default_length, delay_target, names, nearest, synthetic,

@@ -1,25 +1,8 @@
-//! Conversion between traces and series of rates.
+//! Rates: those of a trace over time, and those from outside.
 
 use crate::trace::NANOS_PER_MS;
-use crate::{PACKET_BYTES, Trace, TraceError, steps};
+use crate::{PACKET_BYTES, Trace, TraceError};
 use paceline_cc::{Rate, Span, Time};
-
-/// Returns a trace of a series of rates in megabits (10⁶) per second, each of which applies for one
-/// `bin`.
-///
-/// An opportunity of [`PACKET_BYTES`] occurs when the rates so far fill another packet; as with
-/// [`steps`], one is added at the very end if none occurs there.
-///
-/// # Errors
-/// A rate that is negative or not finite (the error's line is its number in the series, counted
-/// from 1), or as [`steps`].
-pub fn from_rates(name: &str, bin: Span, mbps: &[f64]) -> Result<Trace, TraceError> {
-    let mut series = Vec::with_capacity(mbps.len());
-    for (index, &mbps) in mbps.iter().enumerate() {
-        series.push((bin, checked(name, mbps).map_err(|error| error.at(index + 1))?));
-    }
-    steps(name, &series)
-}
 
 /// Returns a rate from outside, if it is valid.
 pub(crate) fn checked(name: &str, mbps: f64) -> Result<Rate, TraceError> {
@@ -63,7 +46,8 @@ mod tests {
     fn rates_come_back() {
         let bin = Span::from_millis(500);
         let wanted = [12.0, 24.0, 0.0, 3.6, 120.0, 12.0];
-        let trace = from_rates("r", bin, &wanted).expect("valid");
+        let series = wanted.map(|mbps| (bin, Rate::from_mbps(mbps)));
+        let trace = crate::steps("r", &series).expect("valid");
         for (got, wanted) in rates(&trace, bin).iter().zip(wanted) {
             assert!((got - wanted).abs() < 0.05, "{got} for {wanted}");
         }
@@ -74,12 +58,9 @@ mod tests {
 
     #[test]
     fn odd_rates_are_refused() {
-        let bin = Span::from_secs(1);
+        assert_eq!(checked("r", 1.5), Ok(Rate::from_mbps(1.5)));
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(from_rates("r", bin, &[1.0, bad]).expect_err("invalid").line, Some(2));
+            assert!(checked("r", bad).is_err(), "{bad}");
         }
-        assert!(from_rates("r", bin, &[1e300]).is_err());
-        assert!(from_rates("r", Span::ZERO, &[1.0]).is_err());
-        assert!(from_rates("r", bin, &[]).is_err());
     }
 }

@@ -129,7 +129,7 @@ impl Trace {
     }
 
     /// Returns the first opportunity strictly after `time`; [`Time::NEVER`] if it is beyond the
-    /// largest time.
+    /// largest time. For tests.
     pub fn next_after(&self, time: Time) -> Time {
         self.cursor_after(time).peek()
     }

@@ -234,6 +234,7 @@ impl Server {
         (self.counts.open(), self.counts.half_open())
     }
     /// Returns the number of handshakes remembered so that their cookies cannot be used twice.
+    /// For tests.
     pub fn remembered_cookies(&self) -> usize {
         self.used.len()
     }

@@ -204,7 +204,7 @@ impl RuleTable {
     }
 
     /// Returns true if the table has a grid, so that each look-up takes the same time. Tables have
-    /// one unless their boxes would divide the space into too many cells.
+    /// one unless their boxes would divide the space into too many cells. For tests.
     pub fn has_grid(&self) -> bool {
         matches!(self.shape.index, Index::Grid(_))
     }

@@ -330,7 +330,8 @@ impl Interactive {
         self.stage_of_link(link).map_or(0, |link| link.service().offered_in(from..to))
     }
 
-    /// Passes names and values of a link router's internal state to `see`, if it has a router.
+    /// Passes names and values of a link router's internal state to `see`, if it has a router. For
+    /// tests.
     pub fn inspect_router(&self, link: usize, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(router) = self.stage_of_link(link).and_then(Link::router) {
             router.inspect(see);

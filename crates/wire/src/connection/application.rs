@@ -88,7 +88,7 @@ impl Connection {
     pub fn latest_ack(&self) -> Option<&Ack> {
         self.latest_ack.as_ref()
     }
-    /// Returns the number of key changes.
+    /// Returns the number of key changes. For tests.
     pub fn key_changes(&self) -> u64 {
         self.keys.changes()
     }
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
     /// Returns the bytes of the stream that the application has received and not yet consumed, at
-    /// most the window. 0 without [`Limits::reads_later`](super::Limits::reads_later).
+    /// most the window. 0 without [`Limits::reads_later`](super::Limits::reads_later). For tests.
     pub fn unread_bytes(&self) -> u64 {
         self.incoming.as_ref().map_or(0, Incoming::unread)
     }

@@ -95,6 +95,11 @@ impl LinuxAcks {
         }
     }
 
+    /// Begins anew, since a connection has a socket of its own. The memory for blocks stays.
+    pub(super) fn begin_connection(&mut self) {
+        *self = LinuxAcks { sacks: self.sacks.take(), ..LinuxAcks::new() };
+    }
+
     /// Takes a packet in, before the decision when to acknowledge it.
     #[inline(always)]
     pub(super) fn on_packet(&mut self, now: Time, packet: &Packet) {

@@ -295,16 +295,29 @@ impl Receiver {
             }
             return;
         };
+        let first = match self.first_syn {
+            Some(first) if first.connection >= syn.connection => first,
+            _ => {
+                self.begin_connection();
+                syn
+            }
+        };
         if let Some(linux) = &mut self.linux {
             linux.on_syn(now);
         }
-        let first = match self.first_syn {
-            Some(first) if first.connection >= syn.connection => first,
-            _ => syn,
-        };
         self.first_syn = Some(first);
         self.stats.syns += 1;
         self.urgent = Some(Urgent::SynAck(first));
+    }
+
+    /// Forgets what the receiver knows about a connection, since the next one has a socket of its own: quickack mode,
+    /// receive window, delayed acknowledgement.
+    #[cold]
+    fn begin_connection(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.begin_connection();
+        }
+        (self.pending, self.due, self.now) = (0, Time::NEVER, false);
     }
 
     /// Lets the reporter report. Returns true if a report was put into `place`.

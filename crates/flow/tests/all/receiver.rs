@@ -1,6 +1,8 @@
 //! Tests of the receiver: the content and the times of its acknowledgements.
 
-use paceline_cc::{Ack, AckPolicy, Body, Data, Ecn, Packet, Reporter, Span, Stage, Time, Verdict};
+use paceline_cc::{
+    Ack, AckPolicy, Body, Data, Ecn, Handshake, Packet, Reporter, Span, Stage, Time, Verdict,
+};
 use paceline_flow::{Receiver, ReceiverConfig};
 
 /// Sums the bytes that have arrived since the last acknowledgement, and flushes a delayed
@@ -92,6 +94,19 @@ impl LinuxHost {
         pop(&mut self.receiver, self.now).len()
     }
 
+    /// Lets the SYN of a connection arrive, and 100 ms later the acknowledgement of the SYN-ACK.
+    fn connects(&mut self, connection: u32) {
+        self.now += Span::from_millis(500);
+        let handshake = Handshake { connection, number: 0, sent: self.now };
+        let syn = Packet { body: Body::Handshake(handshake), ..Packet::opaque(64) };
+        self.receiver.push(self.now, &syn);
+        let mut answer = Packet::opaque(0);
+        assert!(self.receiver.pop_into(self.now, &mut answer));
+        assert!(matches!(answer.body, Body::Handshake(_)), "{answer:?}");
+        self.now += Span::from_millis(100);
+        self.receiver.push(self.now, &Packet::opaque(52));
+    }
+
     /// Lets packets arrive in order without PSH until one is not acknowledged at once. Returns its
     /// number.
     fn first_delayed(&mut self, from: u64) -> u64 {
@@ -110,6 +125,30 @@ fn linux_acknowledges_a_connections_first_packets_each() {
     let first = host.first_delayed(0);
     assert!((16..=22).contains(&first), "{first}");
     assert_eq!(host.takes(first + 1, first + 1, false), 1, "two are unacknowledged");
+}
+
+/// Each connection has a socket of its own: quickack mode and the growth of the receive window begin anew with its SYN,
+/// and no acknowledgement of the previous connection is due.
+#[test]
+fn linux_acknowledges_the_first_packets_of_each_connection() {
+    let mut host = LinuxHost::new();
+    let mut firsts = Vec::new();
+    for connection in 0..3 {
+        host.connects(connection);
+        let base = u64::from(connection) << 40;
+        let first = host.first_delayed(base);
+        firsts.push(first - base);
+        assert_ne!(host.receiver.wake(), Time::NEVER, "the last packet's is delayed");
+        // A SYN that arrives again changes nothing.
+        host.connects(connection);
+        assert_eq!(pop(&mut host.receiver, host.now).len(), 1);
+    }
+    assert!((16..=22).contains(&firsts[0]) && firsts.iter().all(|n| *n == firsts[0]), "{firsts:?}");
+    let first = host.first_delayed(4 << 40);
+    assert_eq!(host.takes(first + 1, first + 1, false), 1);
+    host.takes(first + 2, first + 2, false);
+    host.connects(9);
+    assert_eq!(host.receiver.wake(), Time::NEVER);
 }
 
 /// Linux `tcp_cleanup_rbuf`: the last packet of a group is acknowledged at once, since everything

@@ -311,13 +311,13 @@ impl Receiver {
     }
 
     /// Forgets what the receiver knows about a connection, since the next one has a socket of its own: quickack mode,
-    /// receive window, delayed acknowledgement.
+    /// receive window, delayed acknowledgement, echo of a mark.
     #[cold]
     fn begin_connection(&mut self) {
         if let Some(linux) = &mut self.linux {
             linux.begin_connection();
         }
-        (self.pending, self.due, self.now) = (0, Time::NEVER, false);
+        (self.pending, self.due, self.now, self.ece) = (0, Time::NEVER, false, false);
     }
 
     /// Lets the reporter report. Returns true if a report was put into `place`.

@@ -30,7 +30,7 @@ impl Sender {
         self.config.setup.connection += u32::from(has_begun);
         self.controller = (self.make)(&self.config.setup);
         self.account.reconnect(next_connection(self.account.next_segment()));
-        // Lets the receiver echo no mark of the previous connection.
+        // Without a handshake, this lets the receiver echo no mark of the previous connection.
         self.cwr = true;
         self.last_sent = Time::NEVER;
         self.pacer.forget_gap();

@@ -1,7 +1,8 @@
 //! Tests of the receiver: the content and the times of its acknowledgements.
 
 use paceline_cc::{
-    Ack, AckPolicy, Body, Data, Ecn, Handshake, Packet, Reporter, Span, Stage, Time, Verdict,
+    Ack, AckPolicy, Body, Data, Ecn, EcnFeedback, Handshake, Packet, Reporter, Span, Stage, Time,
+    Verdict,
 };
 use paceline_flow::{Receiver, ReceiverConfig};
 
@@ -69,6 +70,32 @@ fn a_flushed_acknowledgement_knows_nothing_of_the_packet_that_flushes_it() {
     assert_eq!(acks.len(), 1);
     assert_eq!((acks[0].largest, acks[0].ce_packets), (2, 1));
     assert_eq!((acks[0].echo, acks[0].explicit), (Ecn::Ce, 1500));
+}
+
+/// Classic ECN: the echo of a mark ends with its connection, although the first packet of the next one, which has CWR, is
+/// lost.
+#[test]
+fn a_mark_is_not_echoed_into_the_next_connection() {
+    for linux in [false, true] {
+        let mut receiver = Receiver::new(ReceiverConfig::new(0).with(|config| {
+            (config.linux, config.ecn) = (linux, EcnFeedback::Classic);
+        }));
+        let mut now = Time::from_millis(1);
+        receiver.push(now, &data(0, 1500, Ecn::Ce));
+        now += Span::from_millis(40);
+        assert!(pop(&mut receiver, now).iter().all(|ack| ack.ece));
+        let handshake = Handshake { connection: 1, number: 0, sent: now };
+        let syn = Packet { body: Body::Handshake(handshake), ..Packet::opaque(64) };
+        receiver.push(now, &syn);
+        assert!(receiver.pop_into(now, &mut Packet::opaque(0)));
+        // Packet 1, the first of the connection, is lost.
+        let second = Data { number: 2, segment: (1 << 40) + 1, ..Data::default() };
+        let packet = Packet { body: Body::Data(second), ..data(2, 1500, Ecn::Ect0) };
+        now += Span::from_millis(50);
+        receiver.push(now, &packet);
+        let acks = pop(&mut receiver, now);
+        assert!(acks.len() == 1 && !acks[0].ece, "{acks:?}");
+    }
 }
 
 /// A receiver on Linux at the end of a path with a one-way delay of 50 ms, and packets that are 10

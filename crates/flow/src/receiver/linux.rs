@@ -6,7 +6,8 @@
 //!   after the delay.
 //! - Quickack mode lasts for 16 acknowledgements: from the first packet on, after a pause longer
 //!   than the receiver's RTO (`tcp_event_data_recv`), and after a packet that had arrived before
-//!   (`tcp_data_queue`). It lasts for one acknowledgement whenever the receive window grows
+//!   (`tcp_data_queue`). It lasts for two after classic ECN's first mark, and after a packet that is not
+//!   ECN-capable, unlike earlier ones (`tcp_data_ecn_check`). It lasts for one acknowledgement whenever the receive window grows
 //!   (`tcp_grow_window`). The window grows by two packets with each packet in order, up to the room
 //!   of the receive buffer, which is twice what the application has read in a round trip, and more
 //!   while that rises (`tcp_rcvbuf_grow`).
@@ -171,7 +172,12 @@ impl LinuxAcks {
 
     /// Notes a packet that had arrived before.
     pub(super) fn on_duplicate(&mut self) {
-        self.quick = self.quick.max(QUICK);
+        self.quicken(QUICK);
+    }
+
+    /// Begins quickack mode for at least `acks` acknowledgements (`tcp_enter_quickack_mode`).
+    pub(super) fn quicken(&mut self, acks: u32) {
+        self.quick = self.quick.max(acks);
     }
 
     /// Notes a packet with this segment while a gap is open; all segments below `cumulative` have arrived. Returns

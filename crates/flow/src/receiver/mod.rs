@@ -18,6 +18,10 @@ use self::reassembly::Reassembly;
 /// SACK block, as in most of Linux' acknowledgements.
 pub const ACK_SIZE: u32 = 64;
 
+/// Packets with CE after which a receiver that reports accurate counts acknowledges at once (RFC 9768 §3.2.2.5.1: "n
+/// SHOULD be 2").
+const MARKS_PER_ACK: u32 = 2;
+
 /// Configuration of a receiver. Start from [`ReceiverConfig::new`] and change fields.
 #[non_exhaustive]
 pub struct ReceiverConfig {
@@ -107,6 +111,30 @@ enum Urgent {
     SynAck(Handshake),
 }
 
+/// The ECN fields of a connection's data packets so far.
+#[derive(Debug)]
+struct EcnSeen {
+    /// The field of the newest packet.
+    last: Ecn,
+    /// True if a packet was ECN-capable.
+    capable: bool,
+    /// The field of packets that [`Receiver::on_ecn`] need not see; `None` if it is to see the next one in any case.
+    unremarkable: Option<Ecn>,
+    /// Packets with CE that no acknowledgement has reported.
+    unreported: u32,
+}
+
+impl EcnSeen {
+    fn new() -> EcnSeen {
+        EcnSeen {
+            last: Ecn::NotEct,
+            capable: false,
+            unremarkable: Some(Ecn::NotEct),
+            unreported: 0,
+        }
+    }
+}
+
 /// The receiver of a flow. Push data packets in; pop acknowledgements.
 pub struct Receiver {
     config: ReceiverConfig,
@@ -126,6 +154,7 @@ pub struct Receiver {
     first_syn: Option<Handshake>,
     /// Classic ECN: true if a packet with CE has arrived, and none with CWR since.
     ece: bool,
+    ecn: EcnSeen,
     /// True if the next acknowledgement is not delayed.
     now: bool,
     /// When the reporter wants to report.
@@ -147,6 +176,7 @@ impl Receiver {
             urgent: None,
             first_syn: None,
             ece: false,
+            ecn: EcnSeen::new(),
             now: false,
             report_at: Time::NEVER,
             linux: config.linux.then(LinuxAcks::new),
@@ -241,6 +271,52 @@ impl Receiver {
         self.due <= now && self.pop_ack(now, place)
     }
 
+    /// Takes in the ECN field and the CWR of a data packet that is not counted in `pending` yet, and decides whether
+    /// they have it acknowledged at once. Packets need not come here whose field is unremarkable and that lack CWR.
+    #[inline(never)]
+    fn on_ecn(&mut self, ecn: Ecn, cwr: bool) {
+        let is_ce = ecn == Ecn::Ce;
+        let changes = std::mem::replace(&mut self.ecn.last, ecn) != ecn;
+        let was_echoing = self.ece && !cwr;
+        self.stats.ce_packets += u64::from(is_ce);
+        match self.config.ecn {
+            EcnFeedback::Classic => self.ece = is_ce || was_echoing,
+            EcnFeedback::Accurate => self.on_accurate_ecn(is_ce, changes),
+            EcnFeedback::Off => {}
+        }
+        self.ecn.capable |= ecn.is_capable();
+        let is_unremarkable = !is_ce && ecn.is_capable() == self.ecn.capable;
+        self.ecn.unremarkable = is_unremarkable.then_some(ecn);
+        let Some(linux) = &mut self.linux else { return };
+        if self.config.ecn == EcnFeedback::Off {
+            return;
+        }
+        // Linux `tcp_data_ecn_check`: a first mark has the next two packets acknowledged at once, and so has a packet that
+        // is not ECN-capable after some that were, which is probably a retransmission.
+        let is_odd = !ecn.is_capable() && self.ecn.capable;
+        let begins_echo = self.config.ecn == EcnFeedback::Classic && is_ce && !was_echoing;
+        if is_odd || begins_echo {
+            linux.quicken(2);
+        }
+        // `tcp_ecn_accept_cwr`: the sender's window may be small now.
+        self.now |= cwr && self.config.ecn == EcnFeedback::Classic;
+    }
+
+    /// Has a packet acknowledged at once that changes the ECN field, as Linux does (`tcp_ecn_received_counters`).
+    /// Other receivers of streams acknowledge when marks begin, and each second mark (RFC 9768 §3.2.2.5.1).
+    fn on_accurate_ecn(&mut self, is_ce: bool, changes: bool) {
+        if self.linux.is_some() {
+            self.now |= changes;
+            return;
+        }
+        if self.pending == 0 {
+            self.ecn.unreported = 0;
+        }
+        self.ecn.unreported += u32::from(is_ce);
+        let begins = changes && is_ce;
+        self.now |= self.config.reliable && (begins || self.ecn.unreported >= MARKS_PER_ACK);
+    }
+
     /// Sets the time of the next acknowledgement by Linux' rules. `new` says whether the packet's
     /// data arrives for the first time; `gap` is the first missing segment before the packet
     /// arrived, if a gap was open.
@@ -318,6 +394,7 @@ impl Receiver {
             linux.begin_connection();
         }
         (self.pending, self.due, self.now, self.ece) = (0, Time::NEVER, false, false);
+        self.ecn = EcnSeen::new();
     }
 
     /// Lets the reporter report. Returns true if a report was put into `place`.
@@ -342,9 +419,8 @@ impl Stage for Receiver {
         self.tell_reporter(now, packet);
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
-        self.stats.ce_packets += (packet.ecn == Ecn::Ce) as u64;
-        if self.config.ecn == EcnFeedback::Classic {
-            self.ece = packet.ecn == Ecn::Ce || (self.ece && !data.cwr);
+        if self.ecn.unremarkable != Some(packet.ecn) || data.cwr {
+            self.on_ecn(packet.ecn, data.cwr);
         }
         let gap_before = self.reassembly.has_gap();
         let before = self.reassembly.cumulative();

@@ -6,7 +6,7 @@
 //!   after the delay.
 //! - Quickack mode lasts for 16 acknowledgements: from the first packet on, after a pause longer
 //!   than the receiver's RTO (`tcp_event_data_recv`), and after a packet that had arrived before
-//!   (`tcp_data_queue`). It lasts for two after classic ECN's first mark, and after a packet that is not
+//!   and is in no gap (`tcp_data_queue`). It lasts for two after classic ECN's first mark, and after a packet that is not
 //!   ECN-capable, unlike earlier ones (`tcp_data_ecn_check`). It lasts for one acknowledgement whenever the receive window grows
 //!   (`tcp_grow_window`). The window grows by two packets with each packet in order, up to the room
 //!   of the receive buffer, which is twice what the application has read in a round trip, and more
@@ -170,7 +170,7 @@ impl LinuxAcks {
         pending >= 2 || push || self.quick > 0
     }
 
-    /// Notes a packet that had arrived before.
+    /// Notes a packet whose data, and all before it, had arrived.
     pub(super) fn on_duplicate(&mut self) {
         self.quicken(QUICK);
     }

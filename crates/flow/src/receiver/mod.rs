@@ -318,29 +318,46 @@ impl Receiver {
     }
 
     /// Sets the time of the next acknowledgement by Linux' rules. `new` says whether the packet's
-    /// data arrives for the first time; `gap` is the first missing segment before the packet
-    /// arrived, if a gap was open.
+    /// data arrives for the first time; all segments below `before` had arrived before the packet,
+    /// and if `had_gap`, some beyond a missing one.
     #[inline(always)]
-    fn schedule_as_linux(&mut self, now: Time, packet: &Packet, new: bool, gap: Option<u64>) {
+    fn schedule_as_linux(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        new: bool,
+        (before, had_gap): (u64, bool),
+    ) {
         let Body::Data(Data { push, segment, .. }) = packet.body else { return };
         let Some(linux) = &mut self.linux else { return };
         linux.on_packet(now, packet);
         self.pending += 1;
-        if new && gap.is_none() && !self.reassembly.has_gap() {
-            if linux.acks_in_order(packet.size, self.pending, push) || self.now {
-                self.due = now;
-            } else if self.pending == 1 {
-                self.due = now + self.config.ack.delay;
-            }
-        } else if new && self.reassembly.has_gap() && !self.now {
-            let cumulative = self.reassembly.cumulative();
+        if !new || had_gap || self.reassembly.has_gap() {
+            return self.schedule_out_of_order(now, segment, new, had_gap.then_some(before));
+        }
+        if linux.acks_in_order(packet.size, self.pending, push) || self.now {
+            self.due = now;
+        } else if self.pending == 1 {
+            self.due = now + self.config.ack.delay;
+        }
+    }
+
+    /// Sets the time of the next acknowledgement by Linux' rules after a packet beyond a gap, in
+    /// one, or with data that had arrived before. `gap` is the first missing segment before the
+    /// packet arrived, if a gap was open.
+    #[inline(never)]
+    fn schedule_out_of_order(&mut self, now: Time, segment: u64, new: bool, gap: Option<u64>) {
+        let Some(linux) = &mut self.linux else { return };
+        let cumulative = self.reassembly.cumulative();
+        let is_old = !new && segment < cumulative;
+        if is_old {
+            linux.on_duplicate();
+        }
+        if is_old || !self.reassembly.has_gap() || self.now {
+            self.due = now;
+        } else {
             let moved = gap != Some(cumulative);
             self.due = self.due.min(linux.due_beyond_gap(now, moved, segment, cumulative));
-        } else {
-            if !new {
-                linux.on_duplicate();
-            }
-            self.due = now;
         }
     }
 
@@ -439,8 +456,7 @@ impl Stage for Receiver {
             self.newest_at = now;
         }
         if self.linux.is_some() {
-            let had_gap = gap_before.then_some(before);
-            return self.schedule_as_linux(now, packet, new, had_gap);
+            return self.schedule_as_linux(now, packet, new, (before, gap_before));
         }
         // RFC 5681 §4.2: acknowledges at once when a packet is out of order, and while a gap is
         // being filled.

@@ -313,3 +313,25 @@ fn linux_compresses_acknowledgements_beyond_a_gap() {
     assert_eq!(pop(&mut host.receiver, due).len(), 1);
     assert_eq!(host.takes(gap + 5, gap, false), 1);
 }
+
+/// Linux `tcp_data_queue_ofo`: a copy of data beyond a gap begins no quickack mode, so that acknowledgements stay compressed.
+#[test]
+fn linux_compresses_acknowledgements_after_a_duplicate_beyond_a_gap() {
+    let mut host = LinuxHost::new();
+    let first = host.first_delayed(0);
+    assert_eq!(host.takes(first + 1, first + 1, false), 1);
+    let gap = first + 2;
+    let mut beyond = |number, segment| {
+        let at_once = host.takes(number, segment, false);
+        let later = pop(&mut host.receiver, host.now + Span::from_millis(1)).len();
+        (at_once, later)
+    };
+    let six: Vec<_> = (gap + 1..gap + 7).map(|n| beyond(n, n)).collect();
+    assert_eq!(six, [(1, 0), (1, 0), (1, 0), (0, 1), (0, 1), (0, 1)]);
+    assert_eq!(beyond(gap + 7, gap + 6), (0, 1), "the copy of the last one");
+    assert!((gap + 7..gap + 11).all(|segment| beyond(segment + 1, segment) == (0, 1)));
+    assert_eq!(beyond(gap + 12, gap), (1, 0));
+    // A copy of data below the gap does begin it.
+    assert_eq!(beyond(gap + 13, gap), (1, 0));
+    assert_eq!(beyond(gap + 14, gap + 11), (1, 0));
+}

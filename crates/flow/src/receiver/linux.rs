@@ -4,7 +4,7 @@
 //! - In order: at once if more than one packet is unacknowledged (`__tcp_ack_snd_check`), if the
 //!   packet has PSH (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or in quickack mode; otherwise
 //!   after the delay.
-//! - Quickack mode lasts for 16 acknowledgements: from the first packet on, after a pause longer
+//! - Quickack mode lasts for 16 acknowledgements: from the first packet on, with a packet in order after a pause longer
 //!   than the receiver's RTO (`tcp_event_data_recv`), and after a packet that had arrived before
 //!   and is in no gap (`tcp_data_queue`). It lasts for two after classic ECN's first mark, and after a packet that is not
 //!   ECN-capable, unlike earlier ones (`tcp_data_ecn_check`). It lasts for one acknowledgement whenever the receive window grows
@@ -59,7 +59,7 @@ pub(super) struct LinuxAcks {
     /// When the SYN-ACK was sent, and when the previous packet was sent.
     answered: Time,
     sent: Time,
-    /// When the last packet arrived, and the pause after which quickack mode begins anew.
+    /// When the last packet arrived in order, and the pause after which quickack mode begins anew.
     last: Time,
     pause: Span,
     /// Acknowledgements beyond the gap that were not delayed, and packets that the next delayed one
@@ -104,10 +104,6 @@ impl LinuxAcks {
     /// Takes a packet in, before the decision when to acknowledge it.
     #[inline(always)]
     pub(super) fn on_packet(&mut self, now: Time, packet: &Packet) {
-        if now.since(self.last.min(now)) > self.pause {
-            self.quick = self.quick.max(QUICK);
-        }
-        self.last = now;
         if packet.sent != self.sent {
             self.sample_rtt(now, packet);
         }
@@ -157,10 +153,20 @@ impl LinuxAcks {
         }
     }
 
+    /// Notes that a packet arrived whose segment is the first missing one.
+    #[inline(always)]
+    pub(super) fn on_in_order(&mut self, now: Time) {
+        if now.since(self.last.min(now)) > self.pause {
+            self.quick = self.quick.max(QUICK);
+        }
+        self.last = now;
+    }
+
     /// Takes in a packet of `size` bytes that arrived in order, when `pending` packets are
     /// unacknowledged. Returns whether to acknowledge them at once.
     #[inline(always)]
-    pub(super) fn acks_in_order(&mut self, size: u32, pending: u32, push: bool) -> bool {
+    pub(super) fn acks_in_order(&mut self, now: Time, size: u32, pending: u32, push: bool) -> bool {
+        self.on_in_order(now);
         self.in_order += u64::from(size);
         if self.window < self.limit {
             self.window = self.limit.min(self.window + 2 * u64::from(size));

@@ -333,9 +333,9 @@ impl Receiver {
         linux.on_packet(now, packet);
         self.pending += 1;
         if !new || had_gap || self.reassembly.has_gap() {
-            return self.schedule_out_of_order(now, segment, new, had_gap.then_some(before));
+            return self.schedule_out_of_order(now, segment, new, (before, had_gap));
         }
-        if linux.acks_in_order(packet.size, self.pending, push) || self.now {
+        if linux.acks_in_order(now, packet.size, self.pending, push) || self.now {
             self.due = now;
         } else if self.pending == 1 {
             self.due = now + self.config.ack.delay;
@@ -343,20 +343,29 @@ impl Receiver {
     }
 
     /// Sets the time of the next acknowledgement by Linux' rules after a packet beyond a gap, in
-    /// one, or with data that had arrived before. `gap` is the first missing segment before the
-    /// packet arrived, if a gap was open.
+    /// one, or with data that had arrived before. The pair is that of
+    /// [`Receiver::schedule_as_linux`].
     #[inline(never)]
-    fn schedule_out_of_order(&mut self, now: Time, segment: u64, new: bool, gap: Option<u64>) {
+    fn schedule_out_of_order(
+        &mut self,
+        now: Time,
+        segment: u64,
+        new: bool,
+        (before, had_gap): (u64, bool),
+    ) {
         let Some(linux) = &mut self.linux else { return };
         let cumulative = self.reassembly.cumulative();
         let is_old = !new && segment < cumulative;
         if is_old {
             linux.on_duplicate();
         }
+        if segment == before {
+            linux.on_in_order(now);
+        }
         if is_old || !self.reassembly.has_gap() || self.now {
             self.due = now;
         } else {
-            let moved = gap != Some(cumulative);
+            let moved = !had_gap || before != cumulative;
             self.due = self.due.min(linux.due_beyond_gap(now, moved, segment, cumulative));
         }
     }

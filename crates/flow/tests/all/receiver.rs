@@ -335,3 +335,25 @@ fn linux_compresses_acknowledgements_after_a_duplicate_beyond_a_gap() {
     assert_eq!(beyond(gap + 13, gap), (1, 0));
     assert_eq!(beyond(gap + 14, gap + 11), (1, 0));
 }
+
+/// Linux `tcp_event_data_recv`: quickack mode after a pause begins with data in order. If the first packet after it is lost, the
+/// acknowledgements of the packets beyond are compressed until it arrives.
+#[test]
+fn linux_begins_no_quickack_mode_beyond_a_gap() {
+    let mut host = LinuxHost::new();
+    let first = host.first_delayed(0);
+    assert_eq!(host.takes(first + 1, first + 1, false), 1);
+    host.now += Span::from_millis(700);
+    let gap = first + 2;
+    let mut acks = |number, segment| {
+        let at_once = host.takes(number, segment, false);
+        let later = host.now + Span::from_millis(1);
+        (at_once, pop(&mut host.receiver, later).len())
+    };
+    let beyond: Vec<_> = (gap + 1..gap + 11).map(|n| acks(n, n)).collect();
+    assert_eq!(beyond[..3], [(1, 0); 3]);
+    assert_eq!(beyond[3..], [(0, 1); 7]);
+    let mut in_order = [gap].into_iter().chain(gap + 11..gap + 40).zip(gap + 11..);
+    let quick = in_order.position(|(segment, number)| acks(number, segment).0 == 0);
+    assert_eq!(quick, Some(16));
+}

@@ -8,8 +8,8 @@
 //!   than the receiver's RTO (`tcp_event_data_recv`), and after a packet that had arrived before
 //!   and is in no gap (`tcp_data_queue`). It lasts for two after classic ECN's first mark, and after a packet that is not
 //!   ECN-capable, unlike earlier ones (`tcp_data_ecn_check`). It lasts for one acknowledgement whenever the receive window grows
-//!   (`tcp_grow_window`). The window grows by two packets with each packet in order, up to the room
-//!   of the receive buffer, which is twice what the application has read in a round trip, and more
+//!   (`tcp_grow_window`). The window grows by two packets with each new packet, up to the room
+//!   of the receive buffer beside data beyond a gap, which is twice what the application has read in a round trip, and more
 //!   while that rises (`tcp_rcvbuf_grow`).
 //! - Beyond a gap: at once for the first three packets, then once per millisecond or 5 % of the
 //!   RTT, but at least for every 44th packet (compressed SACKs), and before a packet whose block is the third or a
@@ -49,6 +49,8 @@ pub(super) struct LinuxAcks {
     /// Bytes received in order so far; when the present measurement of a round trip's reading
     /// began, and the bytes then; the most bytes read in one round trip.
     in_order: u64,
+    /// Bytes that have arrived beyond the gap: they take room of the receive buffer.
+    beyond: u64,
     measured_from: Time,
     read_before: u64,
     read_most: u64,
@@ -80,6 +82,7 @@ impl LinuxAcks {
             window: FIRST_WINDOW,
             limit: FIRST_LIMIT,
             in_order: 0,
+            beyond: 0,
             measured_from: Time::ZERO,
             read_before: 0,
             read_most: 0,
@@ -174,6 +177,33 @@ impl LinuxAcks {
         }
         self.at_once = 0;
         pending >= 2 || push || self.quick > 0
+    }
+
+    /// Notes a packet that filled `filled` segments of its size, itself included, while a gap was open; `has_gap` says that
+    /// one still is.
+    pub(super) fn on_filling(&mut self, now: Time, size: u32, filled: u64, has_gap: bool) {
+        self.on_in_order(now);
+        let drained = u64::from(size).saturating_mul(filled.saturating_sub(1));
+        self.beyond = if has_gap { self.beyond.saturating_sub(drained) } else { 0 };
+        self.grow_window(size);
+    }
+
+    /// Notes new data of `size` bytes beyond a gap. From the first missing segment to the end of the largest that has
+    /// arrived, there are `span` segments. The window grows, and the buffer has room for the span (`tcp_data_queue_ofo`).
+    pub(super) fn on_beyond_gap(&mut self, size: u32, span: u64) {
+        self.grow_window(size);
+        self.beyond += u64::from(size);
+        let span = u64::from(size).saturating_mul(span);
+        self.limit = self.limit.max((2 * self.read_most).saturating_add(span));
+    }
+
+    /// Lets the window grow if the buffer has room beside the data beyond the gap.
+    fn grow_window(&mut self, size: u32) {
+        let room = self.limit.saturating_sub(self.window.saturating_add(self.beyond));
+        if room > 0 {
+            self.window += room.min(2 * u64::from(size));
+            self.quick |= 1;
+        }
     }
 
     /// Notes a packet whose data, and all before it, had arrived.

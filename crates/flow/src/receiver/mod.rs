@@ -333,7 +333,8 @@ impl Receiver {
         linux.on_packet(now, packet);
         self.pending += 1;
         if !new || had_gap || self.reassembly.has_gap() {
-            return self.schedule_out_of_order(now, segment, new, (before, had_gap));
+            let size = packet.size;
+            return self.schedule_out_of_order(now, (segment, size), new, (before, had_gap));
         }
         if linux.acks_in_order(now, packet.size, self.pending, push) || self.now {
             self.due = now;
@@ -343,26 +344,29 @@ impl Receiver {
     }
 
     /// Sets the time of the next acknowledgement by Linux' rules after a packet beyond a gap, in
-    /// one, or with data that had arrived before. The pair is that of
+    /// one, or with data that had arrived before. The last pair is that of
     /// [`Receiver::schedule_as_linux`].
     #[inline(never)]
     fn schedule_out_of_order(
         &mut self,
         now: Time,
-        segment: u64,
+        (segment, size): (u64, u32),
         new: bool,
         (before, had_gap): (u64, bool),
     ) {
         let Some(linux) = &mut self.linux else { return };
         let cumulative = self.reassembly.cumulative();
+        let has_gap = self.reassembly.has_gap();
         let is_old = !new && segment < cumulative;
         if is_old {
             linux.on_duplicate();
         }
         if segment == before {
-            linux.on_in_order(now);
+            linux.on_filling(now, size, cumulative - before, has_gap);
+        } else if new && has_gap && segment != NO_SEGMENT {
+            linux.on_beyond_gap(size, self.reassembly.span());
         }
-        if is_old || !self.reassembly.has_gap() || self.now {
+        if is_old || !has_gap || self.now {
             self.due = now;
         } else {
             let moved = !had_gap || before != cumulative;

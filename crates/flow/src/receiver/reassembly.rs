@@ -46,6 +46,11 @@ impl Reassembly {
         self.end > self.next
     }
 
+    /// Returns the number of segments from the first missing one to the largest that has arrived.
+    pub(crate) fn span(&self) -> u64 {
+        self.end - self.next
+    }
+
     /// Notes that a segment has arrived. Returns false if it had arrived before, or lies so far
     /// ahead that it is ignored.
     #[inline]

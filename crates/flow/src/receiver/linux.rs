@@ -217,11 +217,11 @@ impl LinuxAcks {
     }
 
     /// Notes a packet with this segment while a gap is open; all segments below `cumulative` have arrived. Returns
-    /// when to acknowledge it: at once if the gap has moved.
+    /// when to acknowledge it: at once if the gap has moved, or if that is demanded (`ICSK_ACK_NOW`).
     pub(super) fn due_beyond_gap(
         &mut self,
         now: Time,
-        moved: bool,
+        (moved, demanded): (bool, bool),
         segment: u64,
         cumulative: u64,
     ) -> Time {
@@ -231,7 +231,7 @@ impl LinuxAcks {
         if moved {
             self.at_once = 0;
         }
-        if self.quick > 0 || self.compressed >= GAP_PACKETS {
+        if demanded || self.quick > 0 || self.compressed >= GAP_PACKETS {
             return now;
         }
         if self.at_once < AT_ONCE {
@@ -278,9 +278,9 @@ mod tests {
     #[test]
     fn packets_without_data_belong_to_no_block() {
         let mut acks = LinuxAcks::new();
-        acks.due_beyond_gap(Time::ZERO, false, NO_SEGMENT, 0);
+        acks.due_beyond_gap(Time::ZERO, (false, false), NO_SEGMENT, 0);
         assert!(acks.sacks.is_none());
-        acks.due_beyond_gap(Time::ZERO, false, 5, 0);
-        assert!(acks.sacks.is_some());
+        acks.due_beyond_gap(Time::ZERO, (false, true), 5, 0);
+        assert!(acks.sacks.is_some(), "also if its acknowledgement is demanded");
     }
 }

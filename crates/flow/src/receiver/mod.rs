@@ -366,11 +366,12 @@ impl Receiver {
         } else if new && has_gap && segment != NO_SEGMENT {
             linux.on_beyond_gap(size, self.reassembly.span());
         }
-        if is_old || !has_gap || self.now {
+        if is_old || !has_gap {
             self.due = now;
         } else {
             let moved = !had_gap || before != cumulative;
-            self.due = self.due.min(linux.due_beyond_gap(now, moved, segment, cumulative));
+            let due = linux.due_beyond_gap(now, (moved, self.now), segment, cumulative);
+            self.due = self.due.min(due);
         }
     }
 

@@ -3,7 +3,8 @@
 //!
 //! - In order: at once if more than one packet is unacknowledged (`__tcp_ack_snd_check`), if the
 //!   packet has PSH (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or in quickack mode; otherwise
-//!   after the delay.
+//!   after a delay. It is 40 ms, or more where packets arrive more than 20 ms apart (`tcp_event_data_recv`), and doubles when it
+//!   passes without a second packet (`tcp_delack_timer_handler`), up to the RTT and 200 ms (`tcp_send_delayed_ack`).
 //! - Quickack mode lasts for 16 acknowledgements: from the first packet on, with a packet in order after a pause longer
 //!   than the receiver's RTO (`tcp_event_data_recv`), and after a packet that had arrived before
 //!   and is in no gap (`tcp_data_queue`). It lasts for two after classic ECN's first mark, and after a packet that is not
@@ -15,7 +16,7 @@
 //!   RTT, but at least for every 44th packet (compressed SACKs), and before a packet whose block is the third or a
 //!   later one, as acknowledgements list few blocks (`tcp_sack_compress_send_ack`).
 
-use paceline_cc::{NO_SEGMENT, Packet, Span, Time};
+use paceline_cc::{AckPolicy, NO_SEGMENT, Packet, Span, Time};
 
 use super::sacks::SackBlocks;
 
@@ -35,6 +36,9 @@ const FIRST_LIMIT: u64 = 80_000;
 /// Packets that the application is assumed to read in the first round trip
 /// (`tcp_init_buffer_space`).
 const FIRST_READ: u64 = 10;
+/// Delay of an acknowledgement at first, and its upper bound (`TCP_ATO_MIN`, `TCP_DELACK_MAX`).
+const ATO_MIN: Span = AckPolicy::DELAYED.delay;
+const DELAY_MAX: Span = Span::from_millis(200);
 /// Lower bound of the RTO's variation term (`tcp_rto_min`).
 const RTO_MIN: Span = Span::from_millis(200);
 
@@ -61,9 +65,14 @@ pub(super) struct LinuxAcks {
     /// When the SYN-ACK was sent, and when the previous packet was sent.
     answered: Time,
     sent: Time,
-    /// When the last packet arrived in order, and the pause after which quickack mode begins anew.
+    /// When the last packet arrived in order, and the RTO of the receiver, a pause after which quickack mode begins anew.
     last: Time,
-    pause: Span,
+    rto: Span,
+    /// The delay of acknowledgements as the intervals of packets suggest it (`icsk_ack.ato`), and its limit by the RTT.
+    ato: Span,
+    longest_delay: Span,
+    /// When the timer of the delayed acknowledgement expires.
+    delayed_until: Time,
     /// Acknowledgements beyond the gap that were not delayed, and packets that the next delayed one
     /// covers.
     at_once: u32,
@@ -91,7 +100,10 @@ impl LinuxAcks {
             answered: Time::NEVER,
             sent: Time::NEVER,
             last: Time::NEVER,
-            pause: RTO_MIN,
+            rto: RTO_MIN,
+            ato: ATO_MIN,
+            longest_delay: DELAY_MAX,
+            delayed_until: Time::NEVER,
             at_once: 0,
             compressed: 0,
             sacks: None,
@@ -149,7 +161,8 @@ impl LinuxAcks {
             false => there * 2,
         };
         self.back = self.rtt - there;
-        self.pause = self.rtt + RTO_MIN.max(self.rtt * 2);
+        self.rto = self.rtt + RTO_MIN.max(self.rtt * 2);
+        self.longest_delay = self.rtt.clamp(ATO_MIN, DELAY_MAX);
         self.read_most = FIRST_READ * u64::from(packet.size);
         if self.measured_from == Time::ZERO {
             self.measured_from = now;
@@ -159,10 +172,30 @@ impl LinuxAcks {
     /// Notes that a packet arrived whose segment is the first missing one.
     #[inline(always)]
     pub(super) fn on_in_order(&mut self, now: Time) {
-        if now.since(self.last.min(now)) > self.pause {
+        let pause = now.since(self.last.min(now));
+        self.last = now;
+        if pause > ATO_MIN / 2 || self.ato != ATO_MIN {
+            self.adapt_delay(pause);
+        }
+    }
+
+    /// Adapts the delay of acknowledgements to the pause before a packet (`tcp_event_data_recv`).
+    #[cold]
+    fn adapt_delay(&mut self, pause: Span) {
+        if pause <= ATO_MIN / 2 {
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        } else if pause < self.ato {
+            self.ato = (self.ato / 2 + pause).min(self.rto);
+        } else if pause > self.rto {
             self.quick = self.quick.max(QUICK);
         }
-        self.last = now;
+    }
+
+    /// Delays the acknowledgement of a packet that arrived in order. Returns until when (`tcp_send_delayed_ack`).
+    #[inline(always)]
+    pub(super) fn delay(&mut self, now: Time) -> Time {
+        self.delayed_until = now + self.ato.min(self.longest_delay);
+        self.delayed_until
     }
 
     /// Takes in a packet of `size` bytes that arrived in order, when `pending` packets are
@@ -214,6 +247,7 @@ impl LinuxAcks {
     /// Begins quickack mode for at least `acks` acknowledgements (`tcp_enter_quickack_mode`).
     pub(super) fn quicken(&mut self, acks: u32) {
         self.quick = self.quick.max(acks);
+        self.ato = ATO_MIN;
     }
 
     /// Notes a packet with this segment while a gap is open; all segments below `cumulative` have arrived. Returns
@@ -248,10 +282,34 @@ impl LinuxAcks {
         now + GAP_DELAY.min(self.rtt / GAP_RTT_SHARE)
     }
 
-    /// Notes that an acknowledgement is sent.
+    /// Notes that an acknowledgement is sent at `now`.
     #[inline(always)]
-    pub(super) fn on_ack(&mut self) {
-        self.quick = self.quick.saturating_sub(1);
+    pub(super) fn on_ack(&mut self, now: Time) {
+        if now >= self.delayed_until {
+            self.on_late_ack();
+        }
+        self.delayed_until = Time::NEVER;
+        if self.quick | self.compressed != 0 {
+            self.on_special_ack();
+        }
+    }
+
+    /// Notes that the timer of the delayed acknowledgement expired: no second packet came in time
+    /// (`tcp_delack_timer_handler`).
+    #[cold]
+    fn on_late_ack(&mut self) {
+        self.ato = (self.ato * 2).min(self.rto);
+    }
+
+    /// Notes an acknowledgement in quickack mode (`tcp_dec_quickack_mode`) or beyond a gap.
+    #[inline(never)]
+    fn on_special_ack(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = ATO_MIN;
+            }
+        }
         self.compressed = u32::from(self.flushes);
         self.flushes = false;
     }

@@ -31,8 +31,7 @@ pub struct ReceiverConfig {
     pub route: u32,
     /// When it acknowledges.
     pub ack: AckPolicy,
-    /// True if it acknowledges as a Linux host does; then only the delay of [`ReceiverConfig::ack`]
-    /// counts.
+    /// True if it acknowledges as a Linux host does; then [`ReceiverConfig::ack`] is ignored.
     pub linux: bool,
     /// How it reports congestion marks to the sender.
     pub ecn: EcnFeedback,
@@ -231,7 +230,7 @@ impl Receiver {
             self.urgent = Some(Urgent::Flushed(self.ack()));
             self.pending = 0;
             if let Some(linux) = &mut self.linux {
-                linux.on_ack();
+                linux.on_ack(now);
             }
         }
         if let Some(reporter) = &mut self.config.reporter {
@@ -339,7 +338,7 @@ impl Receiver {
         if linux.acks_in_order(now, packet.size, self.pending, push) || self.now {
             self.due = now;
         } else if self.pending == 1 {
-            self.due = now + self.config.ack.delay;
+            self.due = linux.delay(now);
         }
     }
 
@@ -382,7 +381,7 @@ impl Receiver {
         self.pending = 0;
         self.now = false;
         if let Some(linux) = &mut self.linux {
-            linux.on_ack();
+            linux.on_ack(now);
         }
         let ack = self.ack();
         self.acknowledge(now, ack, place);

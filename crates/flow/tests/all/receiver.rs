@@ -207,6 +207,35 @@ fn linux_acknowledges_a_packet_with_psh_at_once() {
     assert_eq!(pop(&mut host.receiver, due).len(), 1);
 }
 
+/// Linux `tcp_event_data_recv`, `tcp_delack_timer_handler`, `tcp_send_delayed_ack`: after packets 30 ms apart, an
+/// acknowledgement is delayed by almost 60 ms (Linux 6.18: 58 to 64 ms); when that has passed without a second packet, by twice
+/// that, but not beyond the RTT, here 100 ms (106 to 111 ms). Packets at short intervals bring 40 ms back.
+#[test]
+fn linux_adapts_the_delay_to_the_intervals_of_packets() {
+    let mut host = LinuxHost::new();
+    let first = host.first_delayed(0);
+    let mut next = first + 1;
+    // Lets packets arrive; returns the delay of the last one's acknowledgement in ms.
+    let mut delay = |host: &mut LinuxHost, packets: u64, interval: u64| {
+        for _ in 0..packets {
+            host.now += Span::from_millis(interval - 10);
+            host.takes(next, next, false);
+            next += 1;
+        }
+        let due = host.receiver.wake();
+        assert_ne!(due, Time::NEVER);
+        due.since(host.now).as_secs_f64() * 1e3
+    };
+    assert_eq!(delay(&mut host, 2, 10), 40.0);
+    let after_pairs = delay(&mut host, 12, 30);
+    assert!((55.0..60.0).contains(&after_pairs), "{after_pairs} ms");
+    let due = host.receiver.wake();
+    assert_eq!(pop(&mut host.receiver, due).len(), 1);
+    assert_eq!(delay(&mut host, 1, 150), 100.0);
+    let again = delay(&mut host, 20, 10);
+    assert!((40.0..40.1).contains(&again), "{again} ms");
+}
+
 /// Linux `tcp_data_ecn_check`, `tcp_ecn_accept_cwr` and `tcp_ecn_received_counters`; the first as measured on Linux 6.18: each
 /// line is one packet.
 #[test]

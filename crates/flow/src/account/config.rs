@@ -89,13 +89,15 @@ pub struct Sent {
     pub tag: u64,
     /// True if it retransmits data.
     pub retransmission: bool,
+    /// True if it has TCP's PSH flag: see [`Data::push`](paceline_cc::Data).
+    pub push: bool,
 }
 
 impl Sent {
     /// Returns a packet with new data.
     #[inline]
     pub fn segment(segment: u64, size: u32) -> Sent {
-        Sent { segment, size, tag: 0, retransmission: false }
+        Sent { segment, size, tag: 0, retransmission: false, push: false }
     }
 
     /// Returns a packet without data.
@@ -107,7 +109,8 @@ impl Sent {
     /// Returns a packet that retransmits the data of `repair`.
     #[inline]
     pub fn retransmission(repair: Repair) -> Sent {
-        Sent { retransmission: true, ..Sent::segment(repair.segment, repair.size) }
+        let push = repair.push;
+        Sent { retransmission: true, push, ..Sent::segment(repair.segment, repair.size) }
     }
 
     /// Returns this packet with the controller's tag.
@@ -126,6 +129,8 @@ pub struct Repair {
     pub segment: u64,
     /// Size in bytes on the wire.
     pub size: u32,
+    /// True if the lost packet had the PSH flag; the packet that retransmits it has it, too.
+    pub push: bool,
 }
 
 /// Counters of a sender since the start. An [`Account`](super::Account) keeps them; other transports, such as Linux' or a QUIC

@@ -2,6 +2,8 @@
 
 use paceline_cc::Time;
 
+use super::Repair;
+
 /// State of a transmission.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -22,19 +24,21 @@ pub(crate) struct Entry {
     pub(crate) delivered: u64,
     pub(crate) size: u32,
     /// State: [`IN_FLIGHT`], [`ACKED`] or [`FORGOTTEN`]. For a lost packet: the number that was
-    /// next when it was declared lost, minus its own number. Combined with the flags [`AGAIN`] and
-    /// [`UNWATCHED`].
+    /// next when it was declared lost, minus its own number. Combined with the flags [`AGAIN`],
+    /// [`UNWATCHED`] and [`PUSH`].
     state: u32,
 }
 
 const IN_FLIGHT: u32 = 0;
-const ACKED: u32 = UNWATCHED - 1;
+const ACKED: u32 = PUSH - 1;
 const FORGOTTEN: u32 = ACKED - 1;
 /// Flag: the packet is a retransmission.
 const AGAIN: u32 = 1 << 31;
 /// Flag: only the retransmission timer may declare the packet lost. See [`Entry::unwatch`].
 const UNWATCHED: u32 = 1 << 30;
-const FLAGS: u32 = AGAIN | UNWATCHED;
+/// Flag: the packet has TCP's PSH flag.
+const PUSH: u32 = 1 << 29;
+const FLAGS: u32 = AGAIN | UNWATCHED | PUSH;
 
 /// The further part of an entry, stored only for controllers that need rate samples or fates.
 #[derive(Copy, Clone, Debug, Default)]
@@ -61,6 +65,18 @@ impl Entry {
         Entry { state: self.state | (u32::from(repeats) << 31), ..self }
     }
 
+    /// Returns this entry, marked as one with PSH if `push` is true.
+    #[inline]
+    pub(crate) fn pushing(self, push: bool) -> Entry {
+        Entry { state: self.state | (u32::from(push) << 29), ..self }
+    }
+
+    /// Returns what retransmits this packet, which has `number`.
+    pub(crate) fn repair(&self, number: u64) -> Repair {
+        let Entry { segment, size, state, .. } = *self;
+        Repair { number, segment, size, push: state & PUSH != 0 }
+    }
+
     /// Returns true if the packet is a retransmission.
     #[inline]
     pub(crate) fn repeats(&self) -> bool {
@@ -85,7 +101,7 @@ impl Entry {
     /// RACK.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.state == IN_FLIGHT
+        self.state & !PUSH == IN_FLIGHT
     }
 
     /// Takes the packet off the list on which RACK looks for losses (Linux `tsorted_sent_queue`).
@@ -101,7 +117,7 @@ impl Entry {
     /// Returns true if the packet is in flight and RACK may declare it lost.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
-        self.state & !AGAIN == IN_FLIGHT
+        self.state & !(AGAIN | PUSH) == IN_FLIGHT
     }
 
     /// Returns the number that was next when this packet, which has `number`, was declared lost;
@@ -129,7 +145,7 @@ impl Entry {
     /// Declares the packet, which has `number`, lost; `next` is the number of the next
     /// transmission.
     pub(super) fn lose(&mut self, number: u64, next: u64) {
-        // `u32::MAX` packets are never in flight: their entries would take 128 GB.
+        // 2²⁹ packets are never in flight: their entries would take 16 GB.
         let between = u32::try_from(next - number).unwrap_or(u32::MAX);
         self.state = self.state & FLAGS | between.clamp(1, FORGOTTEN - 1);
     }
@@ -164,11 +180,14 @@ mod tests {
         copy.forget();
         assert_eq!((copy.state(), copy.is_forgotten(), copy.repeats()), (State::Acked, true, true));
         assert!(!entry.repeats());
-        let mut again = Entry::new(Time::ZERO, 0, 1500, 0).repeating(true);
-        assert!(again.is_in_flight());
+        let mut again = Entry::new(Time::ZERO, 0, 1500, 0).repeating(true).pushing(true);
+        assert!(again.is_in_flight() && again.is_watched() && !again.is_plain());
+        assert!(again.repair(7).push && !entry.repair(7).push);
+        assert!(Entry::new(Time::ZERO, 0, 1500, 0).pushing(true).is_plain());
         again.lose(7, 12);
         assert_eq!((again.lost_before(7), again.repeats()), (Some(12), true));
         again.find();
         assert_eq!((again.state(), again.repeats()), (State::InFlight, true));
+        assert!(again.repair(7).push);
     }
 }

@@ -201,7 +201,7 @@ pub(super) fn note_loss(
     }
     let is_data = entry.segment != NO_SEGMENT;
     if config.reliable && is_data && entry.segment >= cumulative {
-        queue_repair(repairs, Repair { number, segment: entry.segment, size: entry.size });
+        queue_repair(repairs, entry.repair(number));
     }
 }
 

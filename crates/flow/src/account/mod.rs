@@ -286,22 +286,22 @@ impl Account {
         self.ledger.first_in_flight().is_none_or(|oldest| oldest > self.newest_data)
     }
 
-    /// Returns size and segment of the newest packet, for a probe that repeats it.
+    /// Returns the newest packet, for a probe that repeats it.
     pub fn newest(&self) -> Option<Repair> {
         let number = self.ledger.next().checked_sub(1)?;
-        let entry = self.ledger.entry(number);
-        Some(Repair { number, segment: entry.segment, size: entry.size })
+        Some(self.ledger.entry(number).repair(number))
     }
 
     /// Notes a packet sent at `now`. Returns its number.
     #[inline(always)]
     pub fn on_sent(&mut self, now: Time, sent: Sent) -> u64 {
-        let Sent { segment, size, tag, retransmission } = sent;
+        let Sent { segment, size, tag, retransmission, push } = sent;
         if self.ledger.in_flight() == 0 || self.cumulative == self.next_segment {
             self.on_first_sent(now);
         }
-        let entry =
-            Entry::new(now, segment, size, self.rates.delivered()).repeating(retransmission);
+        let entry = Entry::new(now, segment, size, self.rates.delivered())
+            .repeating(retransmission)
+            .pushing(push);
         let number = self.ledger.on_send(entry, || self.rates.detail(tag));
         self.recovery.on_send(size);
         if segment != NO_SEGMENT {

@@ -71,7 +71,7 @@ impl Requests {
         if entry.segment != NO_SEGMENT
             && let Err(at) = self.place(entry.segment)
         {
-            let repair = Repair { number, segment: entry.segment, size: entry.size };
+            let repair = entry.repair(number);
             let (noticed, due) = (Time::NEVER, Time::NEVER);
             self.missing.insert(at, Missing { repair, noticed, repairs: 0, due });
             (self.has_unnoticed, self.next) = (true, Time::ZERO);

@@ -494,11 +494,12 @@ impl Sender {
         // last packet of a piece (`tcp_tso_autosize`, `__tcp_transmit_skb`), and of what the application wrote
         // (`tcp_push`).
         let ends_piece = self.pairs && self.last_sent == now;
-        let push = !retransmission && (ends_piece || outgoing.waiting == 0);
+        // A retransmission has it if the lost packet had it.
+        let push = sent.push || (!retransmission && (ends_piece || outgoing.waiting == 0));
         let room = self.account.in_flight() + 2 * u64::from(size) <= self.plan.cwnd;
         self.pairs = !push && !retransmission && room;
         let tag = self.controller.on_send(now, &mut outgoing);
-        self.account.on_sent(now, sent.tagged(tag));
+        self.account.on_sent(now, Sent { tag, push, ..sent });
         if self.unpaced > 0 {
             self.unpaced -= 1;
         } else {

@@ -147,3 +147,38 @@ fn the_second_of_two_packets_has_psh() {
     desk.until(100);
     assert_eq!(push(&desk), (5, false));
 }
+
+/// A copy of the last packet, sent by the tail loss probe or after a timeout, has PSH as the original, and so has the repair of
+/// the second packet of a piece: retransmissions keep the flags (`tcp_retransmit_skb`).
+#[test]
+fn retransmissions_keep_psh() {
+    let data = |desk: &Desk| match desk.last.body {
+        Body::Data(data) => (data.segment, data.push),
+        _ => panic!("no data"),
+    };
+    for packets in [3, 5, 10] {
+        let mut desk = written("newreno", packets);
+        let last = packets - 1;
+        assert_eq!(data(&desk), (last, true));
+        desk.until(100);
+        desk.ack(last, &[(0, last - 1)]);
+        // The probe, and the first two timeouts.
+        let mut copies = 0;
+        for millis in 100..2000 {
+            if !desk.until(millis).is_empty() {
+                assert_eq!(data(&desk), (last, true), "{packets} packets, {millis} ms");
+                copies += 1;
+            }
+        }
+        assert!(copies >= 3, "{copies}");
+    }
+    // Of pieces of two packets, the first packets have no PSH.
+    let mut desk = written("newreno", 10);
+    desk.until(100);
+    desk.ack(4, &[(5, 9), (0, 3)]);
+    assert_eq!((desk.until(100).len(), data(&desk)), (1, (4, false)));
+    let mut desk = written("newreno", 10);
+    desk.until(100);
+    desk.ack(5, &[(6, 9), (0, 4)]);
+    assert_eq!((desk.until(100).len(), data(&desk)), (1, (5, true)));
+}

@@ -131,8 +131,8 @@ pub struct Halves {
     /// True if its reliable connections begin with a handshake, as TCP's do; false if the scheme's
     /// own first packets serve as one.
     pub handshake: bool,
-    /// True if the receiver's half only adds to when stock TCP acknowledges, such as DCTCP's, which has changes of CE
-    /// acknowledged at once. False: the half decides alone, with the acknowledgement policy.
+    /// True if the receiver's half only adds to when stock TCP acknowledges, such as DCTCP's and ABC's, which have
+    /// the packets before a change of marks acknowledged at once. False: the half decides alone, with the acknowledgement policy.
     pub adds_to_stock_receiver: bool,
 }
 

@@ -90,7 +90,7 @@ fn ticks(flow: u32) -> Ticks {
 }
 
 /// Returns true if the flow's ends are stock TCP on Linux hosts: the scenario names no
-/// acknowledgement policy, and the scheme has neither a policy nor a receiver's half that decides alone (ABC, XCP and
+/// acknowledgement policy, and the scheme has neither a policy nor a receiver's half that decides alone (XCP and
 /// others have one).
 fn is_linux(spec: &FlowSpec, halves: &Halves) -> bool {
     let is_delayed = spec.ack.is_none() && halves.ack == AckPolicy::DELAYED;

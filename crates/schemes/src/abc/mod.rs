@@ -122,6 +122,8 @@ pub const SCHEME: Scheme = Scheme {
             reporter: Some(Arc::new(|_| Box::new(AbcReceiver::default()))),
             router: Some(Arc::new(move |_| Box::new(AbcRouter::new(&of_router)))),
             class: TrafficClass::EXPLICIT,
+            // The authors' receiver is Linux' with DCTCP's state machine (paper §6).
+            adds_to_stock_receiver: true,
             ..Halves::sender(move |setup| AbcSender::new(&params, setup.mss))
         })
     },

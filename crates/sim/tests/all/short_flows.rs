@@ -11,10 +11,10 @@ fn outcome(text: &str) -> Outcome {
 }
 
 /// The last packet that the application wrote has PSH, which a receiver on Linux acknowledges at once. Without it, the last one
-/// of an odd number waited for 40 ms. DCTCP's and Prague's receivers are Linux' own, with more acknowledgements where marks change.
+/// of an odd number waited for 40 ms. ABC's, DCTCP's and Prague's receivers are Linux' own, with more acknowledgements where marks change.
 #[test]
 fn transfers_do_not_end_with_a_delayed_acknowledgement() {
-    for scheme in ["cubic", "newreno", "bbr", "vegas", "dctcp", "prague"] {
+    for scheme in ["cubic", "newreno", "bbr", "vegas", "abc", "dctcp", "prague"] {
         for packets in [1, 3, 15, 101, 401] {
             let bytes = packets * 1500;
             let outcome = outcome(&format!(
@@ -24,6 +24,23 @@ fn transfers_do_not_end_with_a_delayed_acknowledgement() {
             let time = outcome.flows[0].completion_ms.expect("it ends").mean;
             assert!(time < 10.0, "{scheme}, {packets} packets: {time} ms");
         }
+    }
+}
+
+/// A short transfer takes as long with ABC as with Cubic: both have Linux' receiver.
+#[test]
+fn short_transfers_of_abc_take_as_long_as_those_of_cubic() {
+    for packets in [1, 3] {
+        let time = |scheme| {
+            let bytes = packets * 1500;
+            let outcome = outcome(&format!(
+                "duration = \"2s\"\n[[link]]\nname = \"l\"\nrate = \"100Mbps\"\n\
+                 [[flow]]\nscheme = \"{scheme}\"\nrtt = \"50ms\"\nbytes = {bytes}\n"
+            ));
+            outcome.flows[0].completion_ms.expect("it ends").mean
+        };
+        let (abc, cubic) = (time("abc"), time("cubic"));
+        assert!((abc - cubic).abs() < 1.0, "{packets} packets: {abc} ms, cubic {cubic} ms");
     }
 }
 

@@ -29,7 +29,7 @@ pub struct SenderConfig {
     /// for flows that retransmit nothing.
     pub handshake: bool,
     /// The most bytes beyond the last in-order one that the receiver accepts (RFC 9293 §3.8.6), or
-    /// that either end's socket buffer holds; `u64::MAX` for no limit. Ignored for flows that
+    /// that either end's socket buffer holds; `u64::MAX` for no limit. One packet always fits. Ignored for flows that
     /// retransmit nothing.
     pub receive_window: u64,
     /// Number of packets at the start of each connection that are not paced: ten on Linux
@@ -115,8 +115,6 @@ pub(super) struct Constants {
     pub(super) class: TrafficClass,
     pub(super) ecn: EcnFeedback,
     pub(super) reliable: bool,
-    /// The most segments beyond the last in-order one that the receiver accepts.
-    pub(super) receive_window: u64,
     pub(super) unpaced: u32,
     pub(super) slow_start_after_idle: bool,
 }
@@ -126,20 +124,7 @@ impl Constants {
         let SenderConfig { route, class, ecn, reliable, unpaced, slow_start_after_idle, .. } =
             *config;
         let setup = config.setup.clone();
-        let receive_window = match reliable {
-            true => (config.receive_window / u64::from(setup.mss.max(1))).max(1),
-            false => u64::MAX,
-        };
-        Constants {
-            setup,
-            route,
-            class,
-            ecn,
-            reliable,
-            receive_window,
-            unpaced,
-            slow_start_after_idle,
-        }
+        Constants { setup, route, class, ecn, reliable, unpaced, slow_start_after_idle }
     }
 }
 

@@ -7,6 +7,7 @@ mod handshake;
 mod limit;
 mod pacer;
 mod padding;
+mod receive_window;
 mod restart;
 mod timers;
 
@@ -23,6 +24,7 @@ use paceline_cc::{
 use self::config::Constants;
 use self::handshake::Connector;
 use self::pacer::Pacer;
+use self::receive_window::ReceiveWindow;
 use self::timers::answer_echo;
 use crate::account::{Account, Loss, RttEstimator, SenderStats, Sent};
 use crate::workload::{Frame, Source, Transfer, VideoStats};
@@ -45,6 +47,8 @@ pub struct Sender {
     /// The handshakes of its connections, if it does them.
     connector: Option<Box<Connector>>,
     transfers: Vec<Transfer>,
+    /// The receiver's window, if it is limited.
+    receive_window: Option<Box<ReceiveWindow>>,
     /// Number of reports received.
     reports: u64,
     /// Classic ECN: true if the next packet is to carry CWR, since the window was reduced.
@@ -89,6 +93,8 @@ impl Sender {
         let account = Account::new(config.account(needs, !plan.exact_window));
         let constants = Constants::new(&config);
         let connector = (config.handshake && config.reliable).then(|| Box::new(Connector::new()));
+        let receive_window =
+            if config.reliable { ReceiveWindow::of(config.receive_window) } else { None };
         let SenderConfig { workload, start, stop, .. } = config;
         let random = || constants.setup.random("workload");
         // Where not all lost data is sent again, frames have packets of their own, as in RTP; TCP has a stream of bytes.
@@ -106,6 +112,7 @@ impl Sender {
             source,
             connector,
             transfers: Vec::new(),
+            receive_window,
             reports: 0,
             cwr: false,
             last_sent: Time::NEVER,
@@ -465,19 +472,6 @@ impl Sender {
             self.controller.on_idle(now, self.account.host_time(self.last_sent, now), rto);
             self.replan();
         }
-    }
-
-    /// Returns true if the receiver accepts a further segment.
-    #[inline]
-    fn is_taken(&self) -> bool {
-        self.account.next_segment() - self.account.cumulative() < self.config.receive_window
-    }
-
-    /// Takes the next `size` bytes of the workload.
-    #[inline]
-    fn take_new(&mut self, size: u32) -> Sent {
-        self.source.take(u64::from(size));
-        Sent::segment(self.account.next_segment(), size)
     }
 
     /// Builds a packet and reports it to the account.

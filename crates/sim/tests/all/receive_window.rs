@@ -1,6 +1,7 @@
 //! Flows that the receiver's window limits.
 
 use paceline_cc::{Rate, Span};
+use paceline_flow::Workload;
 use paceline_path::{BufferSize, Loss};
 use paceline_sim::run;
 use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
@@ -69,6 +70,22 @@ fn losses_are_repaired_within_it() {
     let counted = outcome.flows[0].since_start;
     assert!(counted.retransmits > 20 && counted.timeouts < 5, "{counted:?}");
     assert!(outcome.links[0].utilization > 0.12);
+}
+
+/// The window counts bytes, not packets: an application that writes small messages needs 25 kB in flight, in 125 packets of
+/// 200 bytes, and a window of 64 KiB does not limit it.
+#[test]
+fn small_packets_count_as_their_bytes() {
+    let small = |window| {
+        let mut scenario = scenario("cubic", window);
+        scenario.flows[0].workload = Workload::Limited { rate: Rate::from_mbps(2.0), message: 200 };
+        let outcome = run(&scenario).expect("runs");
+        let flow = &outcome.flows[0];
+        (flow.since_start.sent, flow.one_way_delay_ms.p95)
+    };
+    assert_eq!(small(Some(65_536)), small(None));
+    let (packets, _) = small(Some(15_000));
+    assert!(packets < small(None).0);
 }
 
 /// Receivers that do not wait for lost data have no window: it would be ignored.

@@ -93,6 +93,19 @@ fn a_transfer_ends_and_a_flow_starts_late() {
     assert!(outcome.flows[1].rtt_ms.p50 >= 100.0, "{outcome:?}");
 }
 
+/// Messages of 200 bytes each leave at once, as from the simulator's sender (`TCP_NODELAY`): with Nagle's algorithm,
+/// 58 packets leave in place of 375.
+#[test]
+fn small_messages_leave_at_once() {
+    let Some(built) = guest() else { return };
+    let mut scenario = scenario(&built, "cubic", 3);
+    scenario.flows[0].workload = Workload::Limited { rate: Rate::from_bps(200_000), message: 200 };
+    let outcome = outcome(&scenario);
+    // 125 messages per second for almost 3 s.
+    let sent = outcome.flows[0].since_start.sent;
+    assert!((300..450).contains(&sent), "{sent}");
+}
+
 #[test]
 fn flows_of_one_host_share_its_device() {
     let Some(built) = guest() else { return };

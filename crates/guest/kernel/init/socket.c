@@ -56,9 +56,9 @@ int make_socket(usize index)
 	number_option(index, (int)fd, SOL_SOCKET, SO_SNDBUFFORCE, plan->sndbuf, "sndbuf");
 	number_option(index, (int)fd, SOL_SOCKET, SO_RCVBUFFORCE, plan->rcvbuf, "rcvbuf");
 	number_option(index, (int)fd, SOL_TCP, TCP_NOTSENT_LOWAT, plan->lowat, "lowat");
-	/* Each frame is to be sent at once. */
-	if (plan->work == ORDERED)
-		number_option(index, (int)fd, SOL_TCP, TCP_NODELAY, 1, "ordered");
+	/* Each frame and each message is to be sent at once, as the simulator's senders do. */
+	if (plan->work == ORDERED || plan->work == LIMITED)
+		number_option(index, (int)fd, SOL_TCP, TCP_NODELAY, 1, plan->work == LIMITED ? "work" : "ordered");
 	number_option(index, (int)fd, SOL_SOCKET, SO_MAX_PACING_RATE, plan->pacing, "pacing");
 	return (int)fd;
 }

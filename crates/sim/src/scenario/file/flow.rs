@@ -69,10 +69,13 @@ keys! {
     /// once, as ns-2's agents and Remy's simulator do. Schemes that retransmit nothing (GCC,
     /// Sprout) have no handshake, nor has RCP, whose first packet requests the rate as its SYN does
     handshake: bool => handshake;
-    /// the receiver acknowledges after this many packets
+    /// the receiver acknowledges after this many packets; with `ecn = "accurate"` also when marks
+    /// begin, and each second mark (RFC 9768)
     ack_every: u32, default "as the scheme does it; for stock TCP as Linux' receiver does it: every \
-        second packet, 40 ms at the latest, and at once for its first 16 acknowledgements, for pushed \
-        packets and while the receive window grows; beyond a gap three times at once, then once in a \
+        second packet, 40 ms at the latest (where packets arrive more than 20 ms apart, later: up to \
+        the RTT, at most 200 ms), and at once for its first 16 acknowledgements, for pushed \
+        packets, where the ECN field changes (`ecn = \"classic\"`: at the first mark and at CWR) \
+        and while the receive window grows; beyond a gap three times at once, then once in a \
         millisecond";
     /// maximum number of bytes that the sender may send beyond the last one that has arrived in
     /// order: the receiver's window, or the smaller of the socket buffers

@@ -95,7 +95,7 @@ use paceline_cc::{Ecn, Halves, Params, TrafficClass};
 
 use crate::parts::MarkEcho;
 use crate::plot_style::{Dash, Hue, PlotStyle, Shape};
-use crate::scheme::Scheme;
+use crate::scheme::{BulkPath, Note, Scheme};
 
 /// The mark that asks the sender for one more packet (paper §4.2).
 pub const ACCELERATE: Ecn = Ecn::Ect1;
@@ -113,7 +113,11 @@ pub const SCHEME: Scheme = Scheme {
     params: AbcParams::infos,
     plot_style: PlotStyle::new(Hue::Vermilion, Dash::Solid, Shape::Circle),
     bulk: None,
-    note: None,
+    note: Some(Note::on(
+        BulkPath::is_long_and_fast,
+        "on a long, fast path its packets may cross the link in bursts, which look to its router like a \
+         flow that uses the link fully: then it opens by a packet per RTT",
+    )),
     build: |spec| {
         let params: AbcParams = spec.params()?;
         params.check(spec)?;

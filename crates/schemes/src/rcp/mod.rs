@@ -10,9 +10,10 @@
 //! There is no handshake here, so the first data packet serves as the SYN: it travels alone, and a
 //! round trip later the flow sends at `R`. A flow that was idle for longer than its retransmission
 //! timeout asks in this way again. From then on the sender adopts `R` once per round trip.
-//! Acknowledgements do not clock the sender: a window of two round trips at `R` only prevents a
-//! flow from sending into a broken path for ever. After a timeout, the flow sends at `R/2` until it
-//! receives a rate again. Losses are repaired and do not change the rate.
+//! Acknowledgements do not clock the sender, and there is no window. Without any acknowledgement, a
+//! flow sends no more than two round trips at `R`, so that it does not send into a broken path for
+//! ever. After a timeout, it sends at `R/2` until it receives a rate again. Losses are repaired and
+//! do not change the rate.
 //!
 //! # Signals it needs
 //! Congestion headers. The router needs the capacity of its link over time. Acknowledgements carry
@@ -31,6 +32,8 @@
 //! The initial rate is 5 % of the capacity of the first interval, and applies from the end of that
 //! interval. The floor of RCP's ns-2 model is a hundredth of a packet per RTT, but its senders ask
 //! for the rate once per RTT in separate packets; the senders here learn it only from data packets.
+//! So `paper`'s floor is a packet per `d0` here, or per two of the smallest RTTs in headers if that
+//! is more.
 //!
 //! All traffic of the link counts in `y`, with a header or without. The authors' routers count
 //! packets where these count bytes. When a link has offered nothing in an interval, `paper` takes
@@ -43,7 +46,9 @@
 //! draining it costs utilisation afterwards (ABC, Fig. 19). Capacity that varies faster than `t`
 //! makes `R` oscillate between its bounds: the formula divides by the present capacity, so that a
 //! fall to a third sends `R` to its floor, from where it grows by half per RTT. Flows that arrive
-//! at one time all get the `R` that was right for the flows before them.
+//! at one time all get the `R` that was right for the flows before them. After an outage `d0`
+//! contains its wait, and `R` grows by half per `d0`: the link is almost unused for as long as the
+//! outage was, but 11 s at most.
 //!
 //! # Source
 //! N. Dukkipati: Rate Control Protocol (RCP): Congestion Control to Make Flows Complete Quickly,

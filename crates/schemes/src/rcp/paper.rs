@@ -13,6 +13,9 @@ const INITIAL_SHARE: f64 = 0.05;
 /// Smallest number of bytes that a flow sends per RTT: a packet, so that it learns the rate. The
 /// ns-2 model has a hundredth of one, but asks for the rate in separate packets.
 const FLOOR_BYTES: f64 = 1500.0;
+/// Largest RTT of the floor, in smallest RTTs of headers. For long after an outage `d0` contains its
+/// wait, and a flow that sends a packet per such RTT learns no other rate.
+const FLOOR_RTTS: f64 = 2.0;
 
 /// The rate of one link, evaluated every min(`t`, `d0`).
 ///
@@ -30,6 +33,10 @@ pub(super) struct TimerEvaluation {
     pub(super) rate: f64,
     /// The mean RTT in seconds.
     pub(super) d0: f64,
+    /// The smallest RTT in headers, in seconds; infinite before the first.
+    least_rtt: f64,
+    /// When RTTs were last averaged into `d0`.
+    averaged: Time,
     /// Beginning and end of the present interval.
     began: Time,
     ends: Time,
@@ -49,6 +56,8 @@ impl TimerEvaluation {
             fresh: params.initial_rate == Rate::ZERO,
             rate: params.initial_rate.bytes_per_sec(),
             d0: believable(params.rtt),
+            least_rtt: f64::INFINITY,
+            averaged: Time::ZERO,
             began: Time::ZERO,
             ends: Time::ZERO,
             bytes: 0,
@@ -66,7 +75,8 @@ impl TimerEvaluation {
     }
 
     fn floor(&self) -> f64 {
-        if self.floor > 0.0 { self.floor } else { FLOOR_BYTES / self.d0 }
+        let rtt = self.d0.min(FLOOR_RTTS * self.least_rtt);
+        if self.floor > 0.0 { self.floor } else { FLOOR_BYTES / rtt }
     }
 
     /// Evaluates the intervals that have ended by `now`, during which `queue` bytes waited.
@@ -100,23 +110,26 @@ impl TimerEvaluation {
         self.bytes = 0;
     }
 
-    /// Averages the RTTs of the interval, with a time constant of one RTT.
+    /// Averages the RTTs of the interval, with a time constant of one RTT. Intervals before it in which
+    /// no header had an RTT count as its part.
     fn average(&mut self) {
         if self.told == 0 {
             return;
         }
         let mean = self.rtt_bytes / self.told as f64;
-        let gain = self.ends.since(self.began).as_secs_f64() / self.d0;
+        let gain = self.ends.since(self.averaged).as_secs_f64() / self.d0;
         self.d0 += gain.min(1.0) * (mean - self.d0);
-        (self.told, self.rtt_bytes) = (0, 0.0);
+        (self.told, self.rtt_bytes, self.averaged) = (0, 0.0, self.ends);
     }
 
     /// Counts an arriving packet, with or without a header.
     pub(super) fn count(&mut self, packet: &Packet, header: Option<&RcpHeader>) {
         self.bytes += packet.size as u64;
         if let Some(header) = header.filter(|header| !header.rtt.is_zero()) {
+            let rtt = believable(header.rtt);
             self.told += packet.size as u64;
-            self.rtt_bytes += packet.size as f64 * believable(header.rtt);
+            self.rtt_bytes += packet.size as f64 * rtt;
+            self.least_rtt = self.least_rtt.min(rtt);
         }
     }
 }

@@ -189,6 +189,27 @@ fn rtts_of_headers_set_the_pace() {
     assert!((see(&road) - 20.0).abs() < 5.0, "{}", see(&road));
 }
 
+/// An outage of 20 s: its packets report an RTT of 20 s, later ones 100 ms.
+#[test]
+fn the_floor_forgets_an_outage_at_once_and_d0_within_its_length() {
+    let mut road = Road::new("rcp");
+    road.load(0, 10_000, 1);
+    road.link = Until(Time::from_secs(10), Rate::from_mbps(C));
+    road.queue = 15_000;
+    for ms in 10_000..10_010 {
+        road.arrive(Time::from_millis(ms), &mut packet(ms, asking(20_000)));
+    }
+    // A packet per two of the smallest RTTs.
+    assert!((road.rate_at(30_000) - 0.06).abs() < 1e-5, "{}", road.rate_at(30_000));
+    road.link = always(C);
+    road.queue = 0;
+    for ms in (30_000..41_000).step_by(200) {
+        road.arrive(Time::from_millis(ms), &mut packet(ms, asking(100)));
+        assert!(road.router.rate().as_mbps() >= 0.06 - 1e-5);
+    }
+    assert!(road.rate_at(42_000) > 0.9 * C, "{}", road.rate_at(42_000));
+}
+
 #[test]
 fn the_smallest_rate_of_the_path_is_returned() {
     let rates = ["rcp[initial_rate=5Mbps]", "rcp[initial_rate=3Mbps]", "rcp[initial_rate=4Mbps]"];

@@ -7,10 +7,14 @@ use paceline_cc::{
 use super::Refresh;
 use super::receiver::decode;
 
-/// Limit of the flight, in round trips at the granted rate: a safeguard, not a window. And its
-/// minimum, in packets.
-const CAP: f64 = 2.0;
-const LEAST: u64 = 2;
+/// Limit of what is sent without an acknowledgement, in round trips at the granted rate, and its
+/// minimum in packets: a path that returns nothing gets no more data. It is no window (thesis §2.2):
+/// packets that were in flight at the last acknowledgement are not in it. After an outage many of
+/// these are lost without any acknowledgement that reveals it.
+const UNANSWERED_CAP: f64 = 2.0;
+const LEAST_UNANSWERED: u64 = 2;
+/// Largest window.
+const MOST: u64 = 1 << 40;
 
 /// The sender's half of RCP.
 #[derive(Clone, Debug)]
@@ -26,6 +30,8 @@ pub struct RcpSender {
     /// True if the next rate received is to be adopted.
     due: bool,
     srtt: Span,
+    /// Bytes in flight after the last acknowledgement or timeout.
+    in_flight: u64,
     /// The last RTT sample, which the sender reports to routers.
     rtt: Span,
 }
@@ -41,6 +47,7 @@ impl RcpSender {
             silent: false,
             due: true,
             srtt: Span::ZERO,
+            in_flight: 0,
             rtt: Span::ZERO,
         }
     }
@@ -66,11 +73,13 @@ impl Controller for RcpSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
+        self.in_flight = feedback.in_flight;
         self.rtt = feedback.rtt.unwrap_or(self.rtt);
         self.silent |= feedback.congestion == Some(Congestion::Timeout);
         self.due |= feedback.round_start || self.silent || self.asking;
-        // An acknowledgement without an RTT is older than the newest one, and so is its rate.
-        if feedback.rtt.is_none() || !(self.due || self.refresh == Refresh::Ack) {
+        // An acknowledgement of nothing new is older than the newest one, and so is its rate. One of
+        // repaired data beyond a gap has no RTT, but its rate is new.
+        if feedback.acked == 0 || !(self.due || self.refresh == Refresh::Ack) {
             return;
         }
         if let Some(rate) = decode(feedback.explicit) {
@@ -86,11 +95,11 @@ impl Controller for RcpSender {
     }
 
     fn plan(&self) -> Plan {
-        let least = self.mss * LEAST;
         let cwnd = match self.rate {
             Some(rate) if !self.asking => {
-                let cap = CAP * rate.bytes_per_sec() * self.srtt.as_secs_f64();
-                (cap as u64).clamp(least, 1 << 40)
+                let cap = UNANSWERED_CAP * rate.bytes_per_sec() * self.srtt.as_secs_f64();
+                let cap = (cap as u64).max(self.mss * LEAST_UNANSWERED);
+                self.in_flight.saturating_add(cap).min(MOST)
             }
             _ => self.mss,
         };

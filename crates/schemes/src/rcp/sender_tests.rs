@@ -7,6 +7,8 @@ use super::*;
 use crate::testing::{Acks, MSS, problem};
 
 const RTT: Span = Span::from_millis(100);
+/// Ten packets in flight, and two round trips at 12 Mbit/s: 2 * 150 kB.
+const WINDOW: u64 = 15_000 + 300_000;
 
 /// Returns an acknowledgement that begins a round trip and grants `mbps`.
 fn grant(acks: &mut Acks, mbps: f64) -> Feedback<'static> {
@@ -38,8 +40,7 @@ fn the_first_packet_asks_alone() {
     assert_eq!(packet.header, Header::Rcp(RcpHeader { rtt: Span::ZERO, rate }));
     let mut acks = Acks::new(RTT);
     sender.on_feedback(&grant(&mut acks, 12.0));
-    // Two round trips at the rate: 2 * 150 kB.
-    assert_eq!(sender.plan().cwnd, 300_000);
+    assert_eq!(sender.plan().cwnd, WINDOW);
     assert_eq!(pace(&sender), 12.0);
     assert_eq!(sender.target(), Some(Rate::from_mbps(12.0)));
     assert!(!sender.plan().reduces_by_prr);
@@ -55,9 +56,10 @@ fn rates_are_taken_over_once_per_round_trip() {
     sender.on_feedback(&within(&mut acks, 6.0));
     assert_eq!(pace(&sender), 12.0);
     // A round trip may begin with an acknowledgement that is older than the newest.
-    sender.on_feedback(&grant(&mut acks, 5.0).with(|feedback| feedback.rtt = None));
+    sender.on_feedback(&grant(&mut acks, 5.0).with(|feedback| feedback.acked = 0));
     assert_eq!(pace(&sender), 12.0);
-    sender.on_feedback(&within(&mut acks, 7.0));
+    // Acknowledgements of repairs beyond a gap have no RTT.
+    sender.on_feedback(&within(&mut acks, 7.0).with(|feedback| feedback.rtt = None));
     assert_eq!(pace(&sender), 7.0);
     let mut eager = RcpSender::new(Refresh::Ack, MSS);
     for mbps in [9.0, 3.0, 11.0] {
@@ -72,10 +74,20 @@ fn a_silence_halves_the_rate_until_something_is_heard() {
     for _ in 0..3 {
         sender.on_feedback(&acks.event(0, Some(Congestion::Timeout)));
         assert_eq!(pace(&sender), 6.0);
-        assert_eq!(sender.plan().cwnd, 300_000);
+        assert_eq!(sender.plan().cwnd, WINDOW);
     }
     sender.on_feedback(&grant(&mut acks, 10.0).with(|feedback| feedback.round_start = false));
-    assert_eq!(pace(&sender), 10.0);
+    assert_eq!((pace(&sender), sender.plan().cwnd), (10.0, 15_000 + 250_000));
+}
+
+/// Packets lost in an outage stay in flight until an acknowledgement reveals them: they hold nothing back.
+#[test]
+fn only_what_is_sent_without_an_acknowledgement_is_limited() {
+    let (mut sender, mut acks) = at(12.0);
+    acks.in_flight = 1000;
+    sender.on_feedback(&grant(&mut acks, 0.06));
+    // Two packets at the least.
+    assert_eq!(sender.plan().cwnd, 1000 * 1500 + 2 * 1500);
 }
 
 #[test]
@@ -83,7 +95,7 @@ fn losses_and_marks_mean_nothing() {
     let (mut sender, mut acks) = at(12.0);
     for congestion in [Congestion::Loss, Congestion::Ecn, Congestion::Undo] {
         sender.on_feedback(&acks.event(0, Some(congestion)));
-        assert_eq!((pace(&sender), sender.plan().cwnd), (12.0, 300_000));
+        assert_eq!((pace(&sender), sender.plan().cwnd), (12.0, WINDOW));
     }
 }
 
@@ -92,11 +104,11 @@ fn idleness_asks_again() {
     let (mut sender, mut acks) = at(12.0);
     let second = Span::from_secs(1);
     sender.on_idle(Time::from_secs(9), second, second);
-    assert_eq!(sender.plan().cwnd, 300_000);
+    assert_eq!(sender.plan().cwnd, WINDOW);
     sender.on_idle(Time::from_secs(9), second + RTT, second);
     assert_eq!((sender.plan().cwnd, pace(&sender)), (1500, 12.0));
     sender.on_feedback(&grant(&mut acks, 4.0).with(|feedback| feedback.round_start = false));
-    assert_eq!((sender.plan().cwnd, pace(&sender)), (100_000, 4.0));
+    assert_eq!((sender.plan().cwnd, pace(&sender)), (15_000 + 100_000, 4.0));
 }
 
 #[test]

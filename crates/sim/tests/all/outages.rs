@@ -1,18 +1,25 @@
 //! Links without any capacity for half a second to four seconds. No scheme stands still once the link is back.
 
 use paceline_schemes::SCHEMES;
-use paceline_sim::run;
 use paceline_sim::scenario::{Record, parse};
+use paceline_sim::{Outcome, run};
 
 /// Seconds after an outage in which a flow may carry nothing: its timeout has doubled meanwhile.
 const PAUSE: usize = 2;
 
-/// Returns the goodput of a flow in each second. The link has 12 Mbit/s, and none from second 10 on for `outage` ms.
+/// Returns the goodput of a flow in each second: see [`outcome`].
 fn per_second(scheme: &str, outage: u64, buffer: u32) -> Vec<f64> {
+    let outcome = outcome(scheme, outage, buffer);
+    outcome.flows[0].series.as_ref().expect("recorded").goodput_mbps.clone()
+}
+
+/// Returns the results of a flow. The link has 12 Mbit/s, and none from second 10 on for `outage` ms.
+fn outcome(scheme: &str, outage: u64, buffer: u32) -> Outcome {
     let back = 10_000 + outage;
+    let end = 30 + outage / 1000;
     let text = format!(
         r#"
-        duration = "30s"
+        duration = "{end}s"
         bin = "1s"
         [[link]]
         name = "link"
@@ -29,8 +36,7 @@ fn per_second(scheme: &str, outage: u64, buffer: u32) -> Vec<f64> {
     );
     let mut scenario = parse("outage.toml", &text, None).expect("a scenario");
     scenario.record = Record::Series(paceline_cc::Span::from_secs(1));
-    let outcome = run(&scenario).expect("a run");
-    outcome.flows[0].series.as_ref().expect("recorded").goodput_mbps.clone()
+    run(&scenario).expect("a run")
 }
 
 fn stands_still(scheme: &str, outage: u64, buffer: u32) -> Option<Vec<f64>> {
@@ -52,5 +58,29 @@ fn no_scheme_stands_still_after_an_outage() {
     for (scheme, outage, buffer) in all.chain(own.map(|name| (name, 4000, 60))) {
         let still = stands_still(scheme, outage, buffer);
         assert_eq!(still, None, "{scheme}, {outage} ms, {buffer} packets");
+    }
+}
+
+/// RCP's flow had a window of two RTTs at its rate, and the flight contained packets that were lost in the outage: the
+/// link carried nothing for twice the outage. During the outage it does not go on sending. Its floor was a packet per mean RTT, which contains the outage. How fast
+/// the rate grows does follow that mean: 11 s after an outage of 10 s or longer.
+#[test]
+fn rcp_uses_the_link_again_after_any_outage() {
+    let half = 6.0;
+    for outage in [1, 5, 20] {
+        for buffer in [100, 250] {
+            for scheme in ["rcp", "rcp[refresh=ack]", "rcp[variant=abc]"] {
+                let outcome = outcome(scheme, outage * 1000, buffer);
+                let flow = &outcome.flows[0];
+                assert!(flow.sender.timeouts > 0, "{scheme}, {outage} s: no timeout");
+                assert!(flow.sender.retransmits < 2500, "{scheme}: {}", flow.sender.retransmits);
+                let seconds = &flow.series.as_ref().expect("recorded").goodput_mbps;
+                let after = &seconds[10 + outage as usize..];
+                let message = format!("{scheme}, {outage} s, {buffer} packets: {after:.2?}");
+                assert!(!after.contains(&0.0), "{message}");
+                let recovered = (outage as usize + 3).min(12);
+                assert!(after[recovered..].iter().all(|mbps| *mbps > half), "{message}");
+            }
+        }
     }
 }

@@ -100,12 +100,24 @@ fn row(name: &str, line: &[u8], units: Units) -> Result<(Span, Rate), TraceError
 }
 
 /// Writes one lap's rates, one row per `bin` (at least 1 ms), with a header.
+///
+/// Readers let the last row hold as long as the row before it. So a last bin that is shorter than the
+/// others, or the only one, is two rows of half its length.
 pub fn write(trace: &Trace, bin: Span) -> String {
     let bin = bin.max(Span::from_millis(1));
     let mut out = String::from("time_ms,mbps\n");
-    for (index, mbps) in rates(trace, bin).into_iter().enumerate() {
+    let mut row = |at: Span, mbps: f64| {
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{},{mbps}", (bin * index as u64).as_millis_f64());
+        let _ = writeln!(out, "{},{mbps}", at.as_millis_f64());
+    };
+    let series = rates(trace, bin);
+    for (index, &mbps) in series.iter().enumerate() {
+        let start = bin * index as u64;
+        row(start, mbps);
+        let rest = trace.period() - start;
+        if index + 1 == series.len() && (rest < bin || index == 0) {
+            row(start + rest / 2, mbps);
+        }
     }
     out
 }
@@ -123,6 +135,25 @@ mod tests {
         // Rows need no header; the time before the first row has no capacity.
         let late = parse("b.csv", b"1000,12\n2000,12").expect("valid");
         assert_eq!((late.opportunities()[0], late.len()), (1001, 2000));
+    }
+
+    /// The last bin may be short or the only one: `trace generate constant` has a lap of a few
+    /// milliseconds.
+    #[test]
+    fn what_is_written_is_read_with_its_period_and_mean() {
+        for (end, every) in [(1, 1), (60, 7), (100, 1), (150, 50), (250, 3), (118_682, 5)] {
+            let entries = (1..=end).filter(|ms| ms % every == 0 || *ms == end).collect();
+            let trace = Trace::new("t", entries).expect("valid");
+            for bin in [Span::ZERO, Span::from_millis(100), Span::from_secs(1)] {
+                let back = parse("t.csv", write(&trace, bin).as_bytes()).expect("readable");
+                assert_eq!(back.period(), trace.period(), "{end} ms");
+                assert!(back.len().abs_diff(trace.len()) <= 1, "{end} ms: {}", back.len());
+            }
+        }
+        // 101 opportunities in 150 ms: 100 of them at a steady rate, and one at the end.
+        let entries = (1..=100).chain([150]).collect();
+        let text = write(&Trace::new("t", entries).expect("valid"), Span::from_millis(100));
+        assert_eq!(text, "time_ms,mbps\n0,12\n100,0.24\n125,0.24\n");
     }
 
     #[test]

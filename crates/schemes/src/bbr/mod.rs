@@ -21,6 +21,9 @@
 //! milliseconds. Several flows together overestimate the bandwidth, and only the window limits
 //! them: a queue of a whole bandwidth-delay product stands. BBR ignores losses, so shallow buffers
 //! lose many packets. Delayed acknowledgements raise the propagation time. BBR ignores ECN marks.
+//! After an outage whose buffer dropped more than four packets of the window, BBR sends nothing for
+//! two of the outage's RTTs, as in Linux: its smallest RTT has expired, and a window of four packets
+//! lets nothing out that would reveal the losses.
 //!
 //! # Source
 //! draft-cardwell-iccrg-bbr-congestion-control-00, and Linux `net/ipv4/tcp_bbr.c` (6.x) where it

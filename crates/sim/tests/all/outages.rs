@@ -61,6 +61,20 @@ fn no_scheme_stands_still_after_an_outage() {
     }
 }
 
+/// The packets of a window of two bandwidth-delay products that do not fit into the buffer are lost, and BBR's window is
+/// four packets when the others are acknowledged, since its smallest RTT has expired. So it sends nothing that would
+/// reveal the losses until the probe, two of the outage's RTTs later. Linux 6.18 was idle for 10.2 s through the emulator
+/// (12 Mbit/s, 100 ms, an outage of 5 s, a buffer of 100 packets). CUBIC goes on with new data, there and here.
+#[test]
+fn after_an_outage_bbr_waits_for_a_probe_as_linux_does() {
+    let bbr = per_second("bbr", 5000, 100);
+    assert!(bbr[15] > 1.0, "{bbr:?}");
+    assert!(bbr[16..25].iter().all(|mbps| *mbps == 0.0), "{bbr:?}");
+    assert!(bbr[26..].iter().all(|mbps| *mbps > 6.0), "{bbr:?}");
+    let cubic = per_second("cubic", 5000, 100);
+    assert!(cubic[16..].iter().all(|mbps| *mbps > 6.0), "{cubic:?}");
+}
+
 /// RCP's flow had a window of two RTTs at its rate, and the flight contained packets that were lost in the outage: the
 /// link carried nothing for twice the outage. During the outage it does not go on sending. Its floor was a packet per mean RTT, which contains the outage. How fast
 /// the rate grows does follow that mean: 11 s after an outage of 10 s or longer.

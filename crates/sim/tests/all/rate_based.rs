@@ -315,3 +315,34 @@ fn a_call_is_four_flows() {
     let error = parse("call", &no_way_back, None).expect_err("no way back");
     assert!(error.to_string().contains("a call needs the links of both directions"), "{error}");
 }
+
+/// Any audio without a scheme leaves when it is made: the scheme of a call's audio sent at 600 kbit/s.
+#[test]
+fn audio_without_a_scheme_waits_for_nothing() {
+    let path = "[[link]]\nname = \"down\"\nrate = \"50Mbps\"\n[[link]]\nname = \"up\"\nrate = \"50Mbps\"\n";
+    let flow = "[[flow]]\npath = [\"down\"]\nback = [\"up\"]\nrtt = \"40ms\"\n";
+    for audio in [
+        "{}",
+        "{ rate = \"1kbps\", packets_per_s = 1 }",
+        "{ rate = \"1kbps\", packets_per_s = 1000 }",
+        "{ rate = \"510kbps\", packets_per_s = 60 }",
+        "{ rate = \"510kbps\", packets_per_s = 500 }",
+        "{ rate = \"510kbps\", packets_per_s = 1000 }",
+    ] {
+        let alone = format!("audio = {audio}\n");
+        let call = format!("scheme = \"gcc\"\ncall = {{ audio = {audio} }}\n");
+        for workload in [alone, call] {
+            let text = format!("duration = \"20s\"\n{path}{flow}{workload}");
+            let outcome = run(&parse("audio", &text, None).expect("a scenario")).expect("runs");
+            let all = outcome.flows.iter().filter_map(|flow| Some((&flow.name, flow.audio?)));
+            let mut count = 0;
+            for (name, audio) in all {
+                assert!(name.contains("audio"), "{name}");
+                assert!(audio.delay_ms.p95 <= 22.0, "{workload}{name}: {audio:?}");
+                assert_eq!(audio.lost, 0.0, "{workload}{name}: {audio:?}");
+                count += 1;
+            }
+            assert_eq!(count, if workload.starts_with("audio") { 1 } else { 2 });
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Flows.
 
-use paceline_cc::{AckPolicy, EcnFeedback, SchemeSpec, Span, Spec};
+use paceline_cc::{AckPolicy, EcnFeedback, Rate, SchemeSpec, Span, Spec};
 use paceline_flow::{Audio, LossRecovery, RttSamples, Video, Workload};
 
 use super::error::ScenarioError;
@@ -21,7 +21,8 @@ keys! {
     FileFlow: "flow" of FlowSpec = FlowSpec::bulk(cubic(), &[]);
     /// the name in results; equal names get numbers
     name: String, default "the scheme's name" => name;
-    /// `"abc[dt=60ms]"`, `"cubic+codel"`, `"linux:bbr[qdisc=fq]+codel"`. It must be given, or `host`
+    /// `"abc[dt=60ms]"`, `"cubic+codel"`, `"linux:bbr[qdisc=fq]+codel"`. It must be given, or `host`, or
+    /// `audio`, which no scheme holds back then
     scheme: String;
     /// `"linux"`: the ends of the flow are two Linux hosts ([Linux guests](linux-guest.md)).
     /// Settings of Paceline's own ends (`handshake`, `ack_every`, `receive_window`, `ecn`,
@@ -148,6 +149,9 @@ impl Reader<'_> {
         let scheme = self.ends(written)?;
         self.refuse_own_settings(written, &scheme)?;
         let mut flow = FlowSpec::bulk(scheme, &[]);
+        if file.scheme.is_none() && file.host.is_none() {
+            flow.name = "audio".into();
+        }
         file.apply(self, &mut flow)?;
         flow.station = self.station_use(file, scenario)?;
         flow.path = self.path(written, scenario)?;
@@ -340,9 +344,18 @@ impl Reader<'_> {
     }
 }
 
-/// Scheme of a call's audio: it sends at once what the application has, up to 600 kbit/s, and never probes.
-const AUDIO_SCHEME: &str =
-    "gcc[probes=false,cwnd_time=0s,rtt_limit=0s,loss=draft,initial_rate=600kbps,min_rate=600kbps]";
+/// Lowest rate at which audio is sent.
+const AUDIO_RATE: Rate = Rate::from_bps(600_000);
+
+/// Returns the scheme of audio that no scheme was written for: it sends at once what the application has,
+/// up to twice the audio's rate, and never probes or sends again.
+pub(super) fn audio_scheme(audio: &Audio) -> String {
+    let bits = f64::from(audio.packet_bytes()) * 8.0 * audio.packets_per_s;
+    let rate = AUDIO_RATE.max(Rate::from_bps((2.0 * bits) as u64));
+    format!(
+        "gcc[probes=false,cwnd_time=0s,rtt_limit=0s,loss=draft,initial_rate={rate},min_rate={rate}]"
+    )
+}
 
 impl Call {
     /// Returns the four flows of a call, of which `flow` has the scheme of the video, and the path.
@@ -361,7 +374,7 @@ impl Call {
         let audio = |video: &FlowSpec| {
             let mut audio = video.clone();
             audio.name = format!("{}-audio", video.name);
-            if let Ok(scheme) = check_scheme(AUDIO_SCHEME) {
+            if let Ok(scheme) = check_scheme(&audio_scheme(&self.audio)) {
                 audio.scheme = scheme.into();
             }
             audio.workload = Workload::Audio(self.audio.clone());

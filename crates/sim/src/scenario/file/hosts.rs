@@ -2,7 +2,7 @@
 //! settings.
 
 use super::error::ScenarioError;
-use super::flow::FileFlow;
+use super::flow::{FileFlow, audio_scheme};
 use super::reader::{At, Place as _, Reader};
 use crate::scenario::spec::SchemeChoice;
 
@@ -23,6 +23,10 @@ impl Reader<'_> {
                 return self.fail(&place, message, "write host = \"linux\"");
             }
             let Some(scheme) = &file.scheme else {
+                if let Some(audio) = file.audio(self)? {
+                    let made = self.names.read_scheme(&audio_scheme(&audio));
+                    return made.map_err(|error| self.wrong(written, error));
+                }
                 let help = "write scheme = \"cubic\"";
                 return self.fail(written, "missing field `scheme`", help);
             };

@@ -245,7 +245,7 @@ impl Inline for Video {
 }
 
 keys! {
-    /// Audio at a steady rate, whatever the scheme's rate.
+    /// Audio, made at a steady rate whatever the scheme's rate.
     FileAudio: "flow.audio" of Audio = Audio::default();
     /// rate of the codec; each packet has 50 bytes of headers more (IPv4, UDP, SRTP)
     rate: Rate, in within(AUDIO_RATES, "write rate = \"32kbps\"") => rate;

@@ -102,7 +102,11 @@ impl Service {
             Service::Trace(trace) => {
                 // Opportunities are at whole milliseconds, so none lies in between.
                 let before = |edge: Time| edge - Span::from_nanos(1);
-                trace.offered(before(interval.start), before(interval.end))
+                let bytes = trace.offered(before(interval.start), before(interval.end));
+                match interval.start {
+                    Time::ZERO => bytes.saturating_add(trace.offered_at_zero()),
+                    _ => bytes,
+                }
             }
             // A rate offers no bytes at a single moment.
             _ => self.offered(interval.start, interval.end),
@@ -116,6 +120,31 @@ impl Capacity for Service {
             Service::Constant(constant) => constant.offered(from, to),
             Service::Schedule(schedule) => schedule.offered(from, to),
             Service::Trace(trace) => trace.offered(from, to),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sums over parts equal the whole, and each lap offers the same.
+    #[test]
+    fn opportunities_at_zero_count_in_measurements() {
+        let trace = Trace::new("zeros", vec![0, 0, 0, 10]).expect("valid");
+        let at = Time::from_millis;
+        for repeat in [true, false] {
+            let options = OpportunityOptions { opportunity: 1, repeat, ..Default::default() };
+            let service =
+                Service::Trace(Opportunities::new(trace.clone(), options).expect("valid"));
+            assert_eq!(service.offered_in(at(0)..at(10)), 3);
+            assert_eq!(service.offered_in(at(0)..at(1)), 3);
+            assert_eq!(service.offered_in(at(0)..at(0)), 0);
+            assert_eq!(service.offered_in(at(1)..at(10)), 0);
+            assert_eq!(service.offered_in(at(10)..at(20)), if repeat { 4 } else { 1 });
+            assert_eq!(service.offered_in(at(0)..at(20)), if repeat { 7 } else { 4 });
+            // Routers count from behind the start to the end.
+            assert_eq!(service.offered(at(0), at(9)), 0);
         }
     }
 }

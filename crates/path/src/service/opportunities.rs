@@ -97,6 +97,11 @@ impl Opportunities {
         self.left = self.trace().len() - self.first_lap(now);
     }
 
+    /// Returns the bytes offered at time zero, which lie in no interval of [`Capacity::offered`].
+    pub(super) fn offered_at_zero(&self) -> u64 {
+        self.first_lap(Time::ZERO) as u64 * u64::from(self.options.opportunity)
+    }
+
     /// Returns the number of opportunities of the first lap until and including `time`.
     fn first_lap(&self, time: Time) -> usize {
         let ms = time.as_nanos() / 1_000_000;

@@ -325,6 +325,8 @@ columns! {
             cells [Cell::new("Mbit/s", Whole, Figures,
                 &[Compare, CompareRuns, Notebook, Links, LinkRunsTable, Stations])];
         utilization: f64 = "share", "Delivered bytes divided by offered bytes",
+            exactly "A packet counts whole when its last byte leaves. So after a warm-up, a link with a constant rate or a \
+                schedule can have delivered up to one packet more than it offered: on 0.1 Mbit/s, measured for 1 s, up to 1.12.",
             compare of => of.link.utilization,
             link link => link.utilization,
             cells [Cell::new("used %", Whole, Percent, &[Compare, CompareRuns, Notebook, Links, LinkRunsTable])];

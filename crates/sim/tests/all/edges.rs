@@ -64,3 +64,18 @@ fn a_new_connection_has_no_sample_of_an_old_syn() {
         assert!(largest < 10.0, "seed {seed}: {largest} s");
     }
 }
+
+/// After a warm-up the first packet may have been sent for the most part before it: see docs/metrics.md.
+#[test]
+fn a_link_delivers_at_most_a_packet_more_than_it_offered() {
+    for warmup in [0, 17_011, 19_050, 20_000] {
+        let text = format!(
+            "duration = \"{}ms\"\nwarmup = \"{warmup}ms\"\n[[link]]\nname = \"l\"\nrate = \"100kbps\"\n\
+             [[flow]]\nscheme = \"scream\"\nrtt = \"40ms\"\n",
+            warmup + 1000
+        );
+        let link = &run(&scenario(&text)).expect("runs").links[0];
+        let over = (link.throughput_mbps - link.capacity_mbps) * 1e6 / 8.0;
+        assert!(over <= if warmup == 0 { 0.0 } else { 1500.0 }, "{warmup} ms: {over} bytes");
+    }
+}

@@ -14,24 +14,33 @@ pub struct BulkSetting {
     pub reason: &'static str,
 }
 
-/// Reason why a scheme leaves much of a link unused, and the paths on which it is the reason.
+/// Reason why a scheme leaves much of a link unused, and the paths on which it is the reason; and why it
+/// keeps a long queue on others.
 #[derive(Copy, Clone, Debug)]
 pub struct Note {
     /// The reason: half a sentence for a note beside a figure.
     pub text: &'static str,
     /// Returns true for paths on which this is the reason.
     pub applies_to: fn(&BulkPath) -> bool,
+    /// Reason why a scheme that means to keep the queue short keeps a long one, if there are links on
+    /// which it does.
+    pub long_queue: Option<&'static str>,
 }
 
 impl Note {
     /// Creates a note for all paths.
     pub const fn new(text: &'static str) -> Note {
-        Note { text, applies_to: |_| true }
+        Note::on(|_| true, text)
     }
 
     /// Creates a note for the paths for which `applies_to` returns true.
     pub const fn on(applies_to: fn(&BulkPath) -> bool, text: &'static str) -> Note {
-        Note { text, applies_to }
+        Note { text, applies_to, long_queue: None }
+    }
+
+    /// Returns this note with the reason for long queues: see [`Note::long_queue`].
+    pub const fn with_long_queue(self, text: &'static str) -> Note {
+        Note { long_queue: Some(text), ..self }
     }
 }
 

@@ -505,6 +505,7 @@ columns! {
             equal run has another digest", compare of => of.outcome.system_random;
         #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<String> = "text", "How `compare --schemes all` has set the scheme's parameters, or why a scheme without \
-            parameters uses less than .8 of the link, if the path explains it", compare of => of.note.clone();
+            parameters uses less than .8 of the link, if the path explains it, or keeps a long queue; or that many packets were sent \
+            again", compare of => of.note.clone();
     }
 }

@@ -24,6 +24,13 @@ pub const OMNISCIENT: &str = "omniscient";
 /// Utilization from which on a link counts as used: a bare scheme below it gets its note.
 pub const WELL_USED: f64 = 0.8;
 
+/// Median queueing delay from which on a queue counts as long, if it is also several RTTs.
+const LONG_QUEUE: Span = Span::from_millis(500);
+const LONG_QUEUE_RTTS: u64 = 5;
+
+/// Note of a run with a retransmission for two packets that arrived, or more.
+const FLOODED: &str = "the link dropped a third or more of its packets: it sent at least one again for two that arrived";
+
 /// Reason why the omniscient protocol has no row.
 #[derive(Debug, Error)]
 pub enum OmniscientError {
@@ -113,20 +120,31 @@ impl Comparison {
         }
     }
 
-    /// Returns the registry's note about a bare scheme on this link, which it used to the share of the
-    /// outcome. `None` if it used at least [`WELL_USED`], if the note is about other paths, for schemes
-    /// with parameters or a queue, because the user chose these, and for workloads that need not fill
-    /// the link.
-    fn note(&self, link: &LinkOutcome) -> Option<&'static str> {
-        let SchemeChoice::Named(spec) = &self.scheme else { return None };
+    /// Returns the note about a run of bulk data: that the flows flooded the link, or the registry's note
+    /// about a bare scheme that keeps a long queue, or that used less than [`WELL_USED`] of the link.
+    /// `None` otherwise, if the registry's note is about other paths, and for schemes with parameters or
+    /// a queue, because the user chose these.
+    fn note(&self, outcome: &Outcome, link: &LinkOutcome) -> Option<&'static str> {
         if self.workload != Workload::Bulk {
             return None;
         }
-        if link.utilization >= WELL_USED || !spec.sender.args.is_empty() || spec.queue.is_some() {
+        let again = outcome.flows.iter().filter_map(|flow| flow.since_start.counted_retransmits());
+        if outcome.packets > 0 && again.sum::<u64>() >= outcome.packets.div_ceil(2) {
+            return Some(FLOODED);
+        }
+        let SchemeChoice::Named(spec) = &self.scheme else { return None };
+        if !spec.sender.args.is_empty() || spec.queue.is_some() {
             return None;
         }
         let note = SCHEMES.iter().find(|scheme| scheme.name == spec.sender.name)?.note?;
-        (note.applies_to)(&self.path(link.capacity_mbps)).then_some(note.text)
+        let long = LONG_QUEUE.max(self.rtt * LONG_QUEUE_RTTS).as_millis_f64();
+        if let Some(reason) = note.long_queue
+            && link.queue_delay_ms.p50 >= long
+        {
+            return Some(reason);
+        }
+        let is_unused = link.utilization < WELL_USED;
+        (is_unused && (note.applies_to)(&self.path(link.capacity_mbps))).then_some(note.text)
     }
 
     /// Returns the path over a link of this mean rate.
@@ -212,7 +230,7 @@ impl Comparison {
             run,
             outcome,
             link,
-            note: self.note(link).map(str::to_string),
+            note: self.note(outcome, link).map(str::to_string),
         })
     }
 

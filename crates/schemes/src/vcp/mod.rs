@@ -51,7 +51,9 @@
 //! after capacity doubles, 23 round trips to use it (ABC, §7, appendix F). While a queue grows
 //! after the capacity has fallen, it decreases by only an eighth about every half second; only
 //! drops make it faster. Without a VCP router, it is Reno. Fair shares develop slowly, by addition
-//! and eighths.
+//! and eighths. On slow links it fills any buffer (RTT of 100 ms: at 1 Mbit/s or less), since a queue
+//! raises the RTT, by whose square the additive increase grows, while a decrease is an eighth: the
+//! authors' ns-2 model scales by this RTT. With `scale=smallest` it does not.
 //!
 //! # Source
 //! Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, SIGCOMM 2005; its
@@ -176,6 +178,10 @@ pub const SCHEME: Scheme = Scheme {
     note: Some(Note::new(
         "it begins with one packet and grows by 6 % per 200 ms, so that filling a link \
          takes it a minute or more",
+    )
+    .with_long_queue(
+        "it adds packets by the square of the smoothed RTT, which contains the queue, as its authors' \
+         ns-2 model does; vcp[scale=smallest] keeps the queue short",
     )),
     build: |spec| {
         let params: VcpParams = spec.params()?;

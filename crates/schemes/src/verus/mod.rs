@@ -40,7 +40,8 @@
 //! authors' code was published with 2 and with 6. Where a short buffer bounds delays, the curve
 //! becomes flat and windows jump. On a path without any queue the curve does not rise: there, as
 //! with windows below 5 packets, slow start begins again and again. Each epoch's packets leave in
-//! one burst.
+//! one burst. Several flows together learn curves of the others' queues: three on 100 Mbit/s send
+//! nearly each packet twice, since the buffer drops half of them.
 //!
 //! # Source
 //! Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg: Adaptive Congestion Control for

@@ -155,6 +155,12 @@ fn clients_are_added_and_revoked_while_the_server_runs() {
         "$P" tunnel clients list --clients $TMPDIR/clients | awk '{ print $1, $4 }' | grep -e ada -e bob
         "$P" tunnel clients list --clients $TMPDIR/clients --json |
             grep -o -e '"connected": true' -e '"running": true' -e '"key": "plc-' | sort
+        # What the server refuses changes nothing.
+        cp $TMPDIR/clients $TMPDIR/good
+        add carl --address 10.77.0.1; echo "carl $?"
+        add carl --address 10.77.0.1 --server-address 10.78.0.1/24; echo "carl $?"
+        grep -c "the running server does not take the list: .*carl: 10.77.0.1/32 contains" $TMPDIR/notes
+        cmp $TMPDIR/clients $TMPDIR/good; ls $TMPDIR | grep -c carl.key
         # A list that is wrong changes nothing.
         cp $TMPDIR/clients $TMPDIR/good; echo "carl nonsense" >> $TMPDIR/clients
         kill -HUP $S; told server "warning: the former list of clients stays: .*clients, line 4: carl: "
@@ -186,6 +192,10 @@ fn clients_are_added_and_revoked_while_the_server_runs() {
         "\"key\": \"plc-",
         "\"key\": \"plc-",
         "\"running\": true",
+        "carl 2",
+        "carl 1",
+        "1",
+        "0",
         "revoked 0",
         "3 packets transmitted, 0 received",
         "1",

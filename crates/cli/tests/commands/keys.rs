@@ -220,6 +220,32 @@ fn a_clients_key_is_made_for_a_server_and_only_its_public_half_is_shown() {
     assert!(seen.code == 2 && seen.err.contains("client's public key"), "{}", seen.err);
 }
 
+#[test]
+fn a_client_cannot_be_listed_with_an_address_of_the_server() {
+    let folder = Folder::new("keys-addresses");
+    let (server, client) = (folder.path("server.key"), folder.path("client.key"));
+    let list = folder.path("clients");
+    new(&server);
+    let add = |more: &[&str]| {
+        let arguments =
+            ["tunnel", "clients", "add", "ada", "--key-file", &server, "--clients", &list];
+        let server = ["--server-address", "10.77.0.1/29", "-o", &client];
+        common::paceline(&[&arguments, &server, more].concat())
+    };
+    for (address, said) in [
+        ("10.77.0.1", "10.77.0.1/32 contains 10.77.0.1, the server's own address"),
+        ("10.77.0.0/29", "10.77.0.0/29 contains 10.77.0.1, the server's own address"),
+        ("10.77.0.0", "10.77.0.0 is the first or the broadcast address of 10.77.0.0/29"),
+        ("10.77.0.7", "10.77.0.7 is the first or the broadcast address of 10.77.0.0/29"),
+    ] {
+        let seen = add(&["--address", address]);
+        assert!(seen.code == 2 && seen.err.contains(said), "{address}: {}", seen.err);
+        assert!(!Path::new(&list).exists() && !Path::new(&client).exists(), "{address}");
+    }
+    let seen = add(&["--address", "10.77.0.6"]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+}
+
 /// Sends this file with this key. Returns the exit status and the messages.
 fn send(path: &str, at: &str, key: &str) -> (Option<i32>, String) {
     let output = program(&["send", path, at, "--key-file", key]).output().expect("it starts");

@@ -66,17 +66,43 @@ impl ClientList {
 fn check(file: &ClientsFile, path: &Path, networks: &[Prefix]) -> Result<(), RealTimeError> {
     for client in &file.clients {
         for network in &client.networks {
-            if let Some(own) = networks.iter().find(|own| network.contains(own.address)) {
-                return Err(RealTimeError::Message(format!(
-                    "{}: {}: {network} contains {}, the server's own address inside: give the client another network",
-                    path.display(),
-                    client.name,
-                    own.address
-                )));
+            if let Some(error) = own_address_error(network, networks) {
+                let name = &client.name;
+                return Err(RealTimeError::Message(format!("{}: {name}: {error}", path.display())));
             }
         }
     }
     Ok(())
+}
+
+/// Returns the error if `network` contains an address of the server itself.
+fn own_address_error(network: &Prefix, networks: &[Prefix]) -> Option<String> {
+    let own = networks.iter().find(|own| network.contains(own.address))?;
+    Some(format!(
+        "{network} contains {}, the server's own address inside: give the client another network",
+        own.address
+    ))
+}
+
+/// Returns why a new client cannot get `network` from a server whose device has the addresses
+/// `networks`; `None` if it can. Like [`free_addresses`], refuses the addresses of the server, and
+/// the first address and the broadcast address of its networks of more than two addresses.
+pub fn network_error(network: &Prefix, networks: &[Prefix]) -> Option<String> {
+    if let Some(error) = own_address_error(network, networks) {
+        return Some(error);
+    }
+    let single = if network.address.is_ipv4() { 32 } else { 128 };
+    let is_reserved = |own: &&Prefix| {
+        let is_first = own.bits + 1 < single && own.base() == network.address;
+        own.contains(network.address) && (is_first || own.broadcast() == Some(network.address))
+    };
+    let own = networks.iter().filter(|_| network.bits == single).find(is_reserved)?;
+    Some(format!(
+        "{} is the first or the broadcast address of {}/{}, which no end can have: give the client another address",
+        network.address,
+        own.base(),
+        own.bits
+    ))
 }
 
 /// Returns the handout of a client: its single addresses, each with the prefix length of the
@@ -225,5 +251,29 @@ mod tests {
         assert!(check(&list(&["10.77.0.2", "10.77.0.128/25"]), path, &server).is_ok());
         let error = check(&list(&["10.77.0.0/24"]), path, &server).expect_err("it has").to_string();
         assert!(error.contains("clients: c0: 10.77.0.0/24 contains 10.77.0.1"), "{error}");
+    }
+
+    #[test]
+    fn a_new_client_gets_no_address_that_the_server_or_its_network_needs() {
+        let server = prefixes(&["10.77.0.1/29", "fd77::1/64", "10.78.0.1/31", "10.79.0.1/32"]);
+        for (network, error) in [
+            ("10.77.0.1", Some("10.77.0.1/32 contains 10.77.0.1, the server's own")),
+            ("10.77.0.0/29", Some("contains 10.77.0.1, the server's own")),
+            ("fd77::1", Some("contains fd77::1, the server's own")),
+            ("10.79.0.1", Some("contains 10.79.0.1, the server's own")),
+            ("10.77.0.0", Some("10.77.0.0 is the first or the broadcast address of 10.77.0.0/29")),
+            ("10.77.0.7", Some("10.77.0.7 is the first or the broadcast address of 10.77.0.0/29")),
+            ("fd77::", Some("fd77:: is the first or the broadcast address of fd77::/64")),
+            // A network of two addresses has neither (RFC 3021).
+            ("10.78.0.0", None),
+            ("10.77.0.6", None),
+            ("10.77.0.4/30", None),
+            ("192.168.4.0/24", None),
+        ] {
+            let found = network_error(&prefixes(&[network])[0], &server);
+            assert_eq!(found.is_some(), error.is_some(), "{network}: {found:?}");
+            let said = found.unwrap_or_default();
+            assert!(said.contains(error.unwrap_or_default()), "{network}: {said}");
+        }
     }
 }

@@ -33,7 +33,7 @@ use std::net::{IpAddr, SocketAddr};
 
 pub use carrier::CarrierStats;
 pub use client::{ClientOptions, client};
-pub use client_list::{ClientListOptions, free_addresses};
+pub use client_list::{ClientListOptions, free_addresses, network_error};
 pub use control::RunningTunnel;
 pub use device::DeviceOptions;
 pub use paceline_wire::Prefix;

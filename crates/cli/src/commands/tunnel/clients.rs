@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use paceline_transfer::clients_file::{ClientsFile, ListedClient, name_error, overlap};
-use paceline_transfer::tunnel::{PeerStatus, Prefix, RunningTunnel, free_addresses};
+use paceline_transfer::tunnel::{PeerStatus, Prefix, RunningTunnel, free_addresses, network_error};
 use serde::Serialize;
 
 use super::status::span;
@@ -230,13 +230,18 @@ impl Add {
         let public = keys::make_for_client(&key.key().without_client(), &self.output)?;
         let client = ListedClient { name: self.name.clone(), key: public, networks };
         let separator = if list.text.is_empty() || list.text.ends_with('\n') { "" } else { "\n" };
-        if let Err(error) = list.write(&format!("{}{separator}{client}\n", list.text)) {
+        let written = list.write(&format!("{}{separator}{client}\n", list.text));
+        let taken = written.and_then(|()| {
+            // A line that the server refuses would keep it from starting again.
+            tell_server(&self.clients).inspect_err(|_| {
+                let _ = list.write(&list.text);
+            })
+        });
+        taken.inspect_err(|_| {
             let _ = fs::remove_file(&self.output);
-            return Err(error);
-        }
+        })?;
         drop(list);
-        output::print(&format!("{client}\n"))?;
-        tell_server(&self.clients)
+        output::print(&format!("{client}\n"))
     }
 
     /// Returns the client's networks: those that the user names, or free addresses.
@@ -245,8 +250,16 @@ impl Add {
         file: &ClientsFile,
         running: Option<&RunningTunnel>,
     ) -> Result<Vec<Prefix>, Error> {
+        let mut server = self.server_address.clone();
+        if server.is_empty() {
+            let texts = running.map_or(&[][..], |running| &running.status.addresses);
+            server = texts.iter().filter_map(|text| Prefix::parse(text).ok()).collect();
+        }
         if !self.address.is_empty() {
             for network in &self.address {
+                if let Some(error) = network_error(network, &server) {
+                    return Err(Error::Usage(format!("--address: {error}")));
+                }
                 let listed = |client: &&ListedClient| {
                     client.networks.iter().any(|other| overlap(other, network))
                 };
@@ -258,11 +271,6 @@ impl Add {
                 }
             }
             return Ok(self.address.clone());
-        }
-        let mut server = self.server_address.clone();
-        if server.is_empty() {
-            let texts = running.map_or(&[][..], |running| &running.status.addresses);
-            server = texts.iter().filter_map(|text| Prefix::parse(text).ok()).collect();
         }
         if server.is_empty() {
             return Err(Error::Usage(

@@ -52,6 +52,18 @@ fn a_sender_of_too_much_hears_at_once_how_much_is_left() {
 }
 
 #[test]
+fn a_receiver_that_refuses_the_only_transfer_ends() {
+    let place = Place::new("quota-once");
+    let mut receiver = place.receiver(&["--quota", "1MB", "--once"]);
+    let (large, _) = file(&place.folder, "large", 6_000_000);
+    let (code, err) = run(&mut place.sender_with(&large, &place.client, &[]));
+    assert!(code == Some(1) && err.contains("no room"), "{err}");
+    let (code, said) = receiver.finish(100);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("a file has not arrived: no room"), "{said}");
+}
+
+#[test]
 fn standard_input_ends_at_the_quota() {
     let place = Place::new("quota-input");
     let _receiver = place.receiver(&["--quota", "1MB"]);

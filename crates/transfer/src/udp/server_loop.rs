@@ -258,15 +258,16 @@ impl<'a> Loop<'a> {
     /// and with `once` the loop is to end.
     fn judge(&mut self, ended: &Ended) -> bool {
         let Ended { connection, end, was_half_open, others } = ended;
-        // With `once`, a refused connection does not count as the first, nor does one whose
-        // transfer continues over another connection. A sender of which this end has refused
-        // every file does not come again.
+        // With `once`, a connection that was refused because another sender uses the target does
+        // not count as the first, nor does one whose transfer continues over another connection. A
+        // sender that has given up, because this end has refused its transfer or each of its files,
+        // does not come again.
         let status = self.clients.status(connection.local());
         let good = self.clients.end(self.told, connection, end).is_empty()
             && status != TransferStatus::PartlyKept;
         let counts = match status {
-            TransferStatus::TurnedAway | TransferStatus::Halted => false,
-            TransferStatus::Underway => has_given_up(end),
+            TransferStatus::TurnedAway => false,
+            TransferStatus::Underway | TransferStatus::Halted => has_given_up(end),
             _ => true,
         };
         let stood = !was_half_open && counts;

@@ -3,12 +3,13 @@
 //! Where systemd-resolved answers, the name servers belong to the device and are removed with it.
 //! Otherwise they stand in `/etc/resolv.conf`. The previous file is renamed within its folder.
 //! Where the folder cannot be changed (a file mounted there, a unit that may write only to this
-//! file), its lines are kept as comments. Both survive a power cut.
+//! file), its lines are kept as comments, and these comments count more than a renamed file that an
+//! earlier tunnel has left. Both survive a power cut.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::net::IpAddr;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use paceline_os::RealTimeError;
@@ -27,6 +28,8 @@ const RESOLVED: &str = "127.0.0.53";
 const KEPT_LINE: &str = "#before: ";
 /// Marks that there was no previous file.
 const NO_FILE: &str = "#before-there-was-no-file";
+/// Marks that the previous file was empty.
+const NO_LINES: &str = "#before-the-file-was-empty";
 
 /// Sets the name servers, the first time or again for a device that was created again.
 ///
@@ -115,8 +118,10 @@ impl Files<'_> {
         if fs::symlink_metadata(self.file).is_ok() && self.exchange(&text).is_ok() {
             return Ok(());
         }
-        if before.is_none() {
-            text += &format!("{NO_FILE}\n");
+        match before {
+            None => text += &format!("{NO_FILE}\n"),
+            Some("") => text += &format!("{NO_LINES}\n"),
+            Some(_) => {}
         }
         for line in before.unwrap_or_default().lines() {
             text += &format!("{KEPT_LINE}{line}\n");
@@ -143,22 +148,42 @@ impl Files<'_> {
     }
 
     fn restore(&self, name: Option<&str>) -> io::Result<()> {
-        let Ok(text) = fs::read_to_string(self.file) else { return Ok(()) };
-        let Some(writer) = writer(&text) else { return Ok(()) };
+        let Ok(found) = fs::symlink_metadata(self.file) else { return Ok(()) };
+        let Ok(bytes) = fs::read(self.file) else { return Ok(()) };
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(writer) = writer(&text) else {
+            self.remove_stale(&found);
+            return Ok(());
+        };
         if name.is_some_and(|name| name != writer) {
             return Ok(());
         }
-        if fs::symlink_metadata(self.before).is_ok() {
+        let marks = [NO_FILE, NO_LINES];
+        let is_kept_here = |line: &str| line.starts_with(KEPT_LINE) || marks.contains(&line);
+        if !text.lines().any(is_kept_here) && fs::symlink_metadata(self.before).is_ok() {
             return fs::rename(self.before, self.file);
         }
-        if text.lines().any(|line| line == NO_FILE) {
+        let restored = if text.lines().any(|line| line == NO_FILE) {
             // Where the folder cannot be changed, an empty file is equivalent to no file.
             let removed = fs::canonicalize(self.file).and_then(fs::remove_file);
-            return removed.or_else(|_| fs::write(self.file, ""));
+            removed.or_else(|_| fs::write(self.file, ""))
+        } else {
+            let kept = text.lines().filter_map(|line| line.strip_prefix(KEPT_LINE));
+            let before: String = kept.map(|line| format!("{line}\n")).collect();
+            fs::write(Path::new(self.file), before)
+        };
+        self.remove_stale(&found);
+        restored
+    }
+
+    /// Removes the previous file, which is out of date because `found`, the file now, does not
+    /// refer to it. Keeps it if both are one file: another tunnel is just replacing it. Ignores
+    /// errors: [`Files::exchange`] removes it, too.
+    fn remove_stale(&self, found: &Metadata) {
+        let id = |about: &Metadata| (about.dev(), about.ino());
+        if fs::symlink_metadata(self.before).is_ok_and(|before| id(&before) != id(found)) {
+            let _ = fs::remove_file(self.before);
         }
-        let kept = text.lines().filter_map(|line| line.strip_prefix(KEPT_LINE));
-        let before: String = kept.map(|line| format!("{line}\n")).collect();
-        fs::write(Path::new(self.file), before)
     }
 }
 
@@ -220,6 +245,37 @@ mod tests {
         fs::write(&file, "nameserver 198.51.100.1\n").expect("room");
         files.restore(Some("office")).expect("leaves it");
         assert_eq!(fs::read_to_string(&file).expect("the file"), "nameserver 198.51.100.1\n");
+        assert!(!Path::new(&before).exists(), "it would come back after a later tunnel");
+        // A tunnel is about to replace the file.
+        fs::hard_link(&file, &before).expect("room");
+        files.restore(Some("home")).expect("leaves it");
+        assert!(Path::new(&before).exists());
+    }
+
+    /// The folder was writable for an earlier tunnel, and is not for this one.
+    #[test]
+    fn lines_in_the_file_count_more_than_a_former_file_that_was_left() {
+        let folder = Folder::new("names-stale");
+        let (file, before) = (folder.path("resolv.conf"), folder.path("before"));
+        let no_folder = folder.path("no-folder/new");
+        let files = Files { file: &file, before: &before, new: &no_folder };
+        for now in ["nameserver 198.51.100.1\n", ""] {
+            // A folder cannot be replaced by a link, as a file cannot where all is read-only.
+            fs::create_dir(&before).expect("room");
+            fs::write(&file, now).expect("room");
+            files.replace("office", &["10.77.0.1".into()], Some(now)).expect("writes");
+            fs::remove_dir(&before).expect("ours");
+            fs::write(&before, BEFORE_TEXT).expect("room");
+            files.restore(Some("office")).expect("puts back");
+            assert_eq!(fs::read_to_string(&file).expect("the file"), now);
+            assert!(!Path::new(&before).exists());
+        }
+        // No file.
+        fs::write(&before, BEFORE_TEXT).expect("room");
+        fs::remove_file(&file).expect("ours");
+        files.replace("office", &["10.77.0.1".into()], None).expect("writes");
+        files.restore(None).expect("removes");
+        assert!(!Path::new(&file).exists());
     }
 
     #[test]

@@ -323,6 +323,20 @@ fn the_prompt_tells_where_one_is() {
     assert_eq!(lines(&output), ["[link 12mbps] [delay 5ms] > "], "{}", text(&output.stderr));
 }
 
+/// Bash expands its prompt, after the variables in it have been replaced, too.
+#[test]
+fn the_name_of_a_trace_is_no_command_of_the_shell_inside() {
+    let script = "cd $TMPDIR; seq 1 100 > 'a $(touch pwn)`touch pwn` b'; \
+        $P link --up 'a $(touch pwn)`touch pwn` b' --down 12mbps -q -- \
+        bash --norc -ic 'PS1=\"> \"; eval \"$PROMPT_COMMAND\"; echo \"${PS1@P}\"' 2>/dev/null; \
+        ls | grep -c pwn; rm a*";
+    let test = "the_name_of_a_trace_is_no_command_of_the_shell_inside";
+    let Some(output) = alone(test, &["bash"], script) else { return };
+    let prompt = "[link a ?(touch pwn)?touch pwn? b] > ";
+    // The file of the trace itself has the word in its name.
+    assert_eq!(lines(&output), [prompt, "1"], "{}", text(&output.stderr));
+}
+
 #[test]
 fn a_companion_runs_outside_meanwhile() {
     let script = "$P delay 1ms --outside 'echo $PACELINE_BASE; cat /proc/net/dev | grep -c delay; \

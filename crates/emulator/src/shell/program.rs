@@ -24,7 +24,7 @@ impl ShellOptions {
         };
         command.args(words);
         environment(&mut command, addresses, self.outside.is_some(), mark);
-        let prefix = env::var(PREFIX).unwrap_or_default() + &self.prompt;
+        let prefix = env::var(PREFIX).unwrap_or_default() + &without_commands(&self.prompt);
         // Bash asks for this each time; once is enough.
         command.env("PROMPT_COMMAND", format!("PS1=\"${PREFIX}$PS1\" PROMPT_COMMAND="));
         if self.command.is_empty() && env::var_os("PS1").is_none() {
@@ -34,6 +34,13 @@ impl ShellOptions {
         command.env(PREFIX, prefix);
         command
     }
+}
+
+/// Returns a prompt in which shells find nothing to run or to expand, and terminals no control
+/// sequence: it contains the names of files, which anybody may have chosen.
+fn without_commands(prompt: &str) -> String {
+    let is_plain = |c: char| !matches!(c, '$' | '`' | '\\') && !c.is_control();
+    prompt.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
 /// Tells a program the address at which the outside is reached. In shells in shells, that is the
@@ -67,4 +74,29 @@ fn shell() -> OsString {
     let entered =
         || User::from_uid(getuid()).ok().flatten().map(|user| user.shell.into_os_string());
     named.or_else(entered).filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::shell::addresses::Network;
+
+    #[test]
+    fn the_name_of_a_file_is_no_command_in_a_prompt() {
+        let mut options = ShellOptions::new("link", Vec::new());
+        options.prompt = "[link a$(touch pwn)`touch pwn`\\u\u{1b}[2J ü] ".into();
+        let addresses = Addresses::above(&[], Network::default()).expect("addresses");
+        let command = options.command(&addresses, None);
+        let value = |name: &str| {
+            let (_, value) = command.get_envs().find(|(key, _)| *key == OsStr::new(name))?;
+            value?.to_str().map(String::from)
+        };
+        let plain = "[link a?(touch pwn)?touch pwn??u?[2J ü] ";
+        assert!(value(PREFIX).is_some_and(|text| text.ends_with(plain)), "{:?}", value(PREFIX));
+        if let Some(text) = value("PS1") {
+            assert!(text.ends_with(&format!("{plain}$ ")), "{text}");
+        }
+    }
 }

@@ -349,13 +349,17 @@ fn a_companion_runs_outside_meanwhile() {
 #[test]
 fn a_companion_that_fails_is_told_and_one_that_is_ended_is_not() {
     let script = "$P delay 1ms -q --outside 'exit 3' -- sleep 2; echo $?; \
-        $P delay 1ms -q --outside 'exec sleep 1000' -- true; echo $?";
+        $P delay 1ms -q --outside 'exec sleep 1000' -- true; echo $?; \
+        $P delay 1ms -q --strict --outside 'exit 3' -- sleep 2; echo $?; \
+        $P delay 1ms -q --strict --fail-if 'loss>50%' --junit $TMPDIR/j.xml --outside 'exit 3' -- sleep 2; \
+        grep -o 'the command of --outside has failed' $TMPDIR/j.xml";
     let test = "a_companion_that_fails_is_told_and_one_that_is_ended_is_not";
     let Some(output) = alone(test, &[], script) else { return };
     let err = text(&output.stderr);
-    assert_eq!(lines(&output), ["0", "0"], "{err}");
-    assert_eq!(err.matches("the command of --outside has ended with status 3").count(), 1, "{err}");
-    assert_eq!(err.matches("has ended with status").count(), 1, "{err}");
+    let failed = "the command of --outside has failed";
+    assert_eq!(lines(&output), ["0", "0", "1", failed], "{err}");
+    assert_eq!(err.matches("the command of --outside has ended with status 3").count(), 3, "{err}");
+    assert_eq!(err.matches("has ended with status").count(), 3, "{err}");
 }
 
 /// A router in front of the loopback device would limit all programs of the machine.

@@ -70,5 +70,5 @@ fn main() -> Result<(), Failure> {
         cpu / secs,
         cpu / gbit,
     );
-    std::process::exit(shell.finish()?);
+    std::process::exit(shell.finish()?.status);
 }

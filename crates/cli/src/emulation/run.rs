@@ -74,9 +74,9 @@ impl Plan {
         if let EndReason::Closed(_) | EndReason::Over = summary.ended {
             shell.stop();
         }
-        let status = shell.finish().map_err(told)?;
+        let end = shell.finish().map_err(told)?;
         // As in Mahimahi, the end of the trace is a success.
-        let status = if summary.ended == EndReason::Over { 0 } else { status };
+        let status = if summary.ended == EndReason::Over { 0 } else { end.status };
         report(&summary, &who, &options);
         let figures = figures.and_then(|shared| shared.lock().ok()?.clone());
         let begun = figures.as_ref().filter(|_| !summary.never_began);
@@ -97,8 +97,10 @@ impl Plan {
         failures.iter().for_each(|failure| output::note(&format!("failed: {who}: {failure}")));
         let has_failures = !failures.is_empty();
         let passing = goes_round.as_deref().map(passes_by);
+        // The process that watches over the command has printed its status.
+        let outside = end.has_outside_failed.then(|| "the command of --outside has failed".into());
         let problems: Vec<String> =
-            passing.into_iter().chain(too_short).chain(problems(&summary)).collect();
+            passing.into_iter().chain(outside).chain(too_short).chain(problems(&summary)).collect();
         let failed = options.strict && !problems.is_empty() || has_failures;
         let status = if failed && status == 0 { 1 } else { status };
         if let Some(path) = &options.junit {

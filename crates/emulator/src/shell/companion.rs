@@ -23,6 +23,8 @@ use super::supervisor::{self, ORPHANED};
 
 /// How long the programs may take to end, those that must be killed included.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Exit status of the watching process after the program of `--outside` has failed.
+const FAILED: i32 = 3;
 
 /// Starts the program of `--outside`, if there is one, and the process that watches over it.
 pub(super) fn start(
@@ -41,7 +43,8 @@ pub(super) fn start(
     Ok(Some(process))
 }
 
-/// Runs the watching process until the emulator has died or asks it to end, and returns its exit status.
+/// Runs the watching process until the emulator has died or asks it to end. Returns its exit status: 0, [`FAILED`], or
+/// 1 if it could not watch.
 fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSet) -> i32 {
     let own = Pid::from_raw(0);
     // What is typed at the terminal is for the program inside.
@@ -58,12 +61,13 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
         Ok(child) => Pid::from_raw(child.id() as i32),
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "paceline: starting --outside: {error}");
-            return 1;
+            return FAILED;
         }
     };
     let Ok(source) = SignalFd::with_flags(&supervisor::signals(true), SfdFlags::SFD_CLOEXEC) else {
         return 1;
     };
+    let mut result = 0;
     loop {
         if getppid() != emulator {
             end_descendants(Instant::now());
@@ -73,6 +77,7 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
         // Reaps after every signal, so that a status is reported also if the end is asked for at
         // the same time.
         if let Some(status) = reap(child).filter(|status| *status != 0) {
+            result = FAILED;
             let _ = writeln!(
                 std::io::stderr(),
                 "paceline: warning: the command of --outside has ended with status {status}"
@@ -83,17 +88,17 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
             Some(supervisor::END) => end_descendants(Instant::now() + GRACE),
             _ => continue,
         }
-        return 0;
+        return result;
     }
 }
 
-/// Ends the program of `--outside` and its descendants.
-pub(super) fn end(companion: &Process) {
+/// Ends the program of `--outside` and its descendants. Returns true if the program had failed before.
+pub(super) fn end(companion: &Process) -> bool {
     let _ = companion.signal(supervisor::END);
     let mut ended = [PollFd::new(companion.as_fd(), PollFlags::POLLIN)];
     let wait = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
     if !poll(&mut ended, wait).is_ok_and(|count| count > 0) {
         let _ = companion.signal(Signal::SIGKILL);
     }
-    let _ = companion.wait();
+    companion.wait().is_ok_and(|status| status == FAILED)
 }

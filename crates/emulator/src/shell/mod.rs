@@ -115,6 +115,15 @@ pub struct Shell {
     _rules: Vec<paceline_os::nat::Nat>,
 }
 
+/// How a shell has ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct ShellEnd {
+    /// The program's status as shells give it.
+    pub status: i32,
+    /// True if the program of [`ShellOptions::outside`] has ended by itself with another status than 0.
+    pub has_outside_failed: bool,
+}
+
 impl Shell {
     /// Makes the networks and starts the program. This process should have one thread.
     ///
@@ -171,22 +180,20 @@ impl Shell {
         }
     }
 
-    /// Waits for the program's end, puts everything back, and returns the program's status as shells give it. Drop the
-    /// devices first.
+    /// Waits for the program's end, puts everything back, and returns how the programs have ended. Drop the devices
+    /// first.
     ///
     /// # Errors
     /// Another part of this process has waited for the program.
-    pub fn finish(mut self) -> Result<i32, RealTimeError> {
+    pub fn finish(mut self) -> Result<ShellEnd, RealTimeError> {
         let status = self.process.wait().map_err(RealTimeError::system("waiting for the program"));
         if let Some(signals) = self.signals.take() {
             let _ = signals.join();
         }
-        if let Some(companion) = &self.companion {
-            companion::end(companion);
-        }
+        let has_outside_failed = self.companion.as_ref().is_some_and(companion::end);
         self.adopted.end(self.shell_id);
         self.undo.run(Some(self.device));
         let _ = self.signal_mask.thread_set_mask();
-        status
+        Ok(ShellEnd { status: status?, has_outside_failed })
     }
 }

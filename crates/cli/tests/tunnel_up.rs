@@ -399,6 +399,38 @@ fn a_server_makes_exceptions_where_iptables_passes_nothing_on() {
     assert_eq!(seen, expected, "{err}");
 }
 
+/// The script has programs in place of iptables and ip6tables, whose lock another program holds at first.
+#[test]
+fn a_rule_behind_the_lock_of_iptables_is_removed_later() {
+    let script = r#"join; mkdir $TMPDIR/bin; cat > $TMPDIR/bin/iptables << 'FAKE'
+#!/bin/sh
+echo "${0##*/} $*" >> $TMPDIR/calls
+case "$*" in
+    *-S*) echo "-P FORWARD DROP" ;;
+    *-D*)
+        test -e $TMPDIR/locked || exit 0
+        echo "Another app is currently holding the xtables lock. Stopped waiting after 5s." >&2
+        exit 4 ;;
+esac
+FAKE
+        chmod +x $TMPDIR/bin/iptables; cp $TMPDIR/bin/iptables $TMPDIR/bin/ip6tables; PATH=$TMPDIR/bin:$PATH
+        touch $TMPDIR/locked $TMPDIR/client; serve
+        for i in $(seq 600); do test $(grep -c -e "-I" $TMPDIR/calls) = 4 && break; sleep 0.1; done
+        down server > $TMPDIR/told; cut -d: -f1 $TMPDIR/told; wait $S
+        grep -c "has held iptables' lock for 5 s.*stays: sudo iptables -w 5 -D FORWARD -i paceline0" $TMPDIR/told
+        rm $TMPDIR/locked; : > $TMPDIR/calls
+        down server | cut -d: -f1; cut -d" " -f1-5 $TMPDIR/calls | sort
+        down server | cut -d: -f1; wc -l < $TMPDIR/calls; end"#;
+    let Some((seen, err)) = run("a_rule_behind_the_lock_of_iptables_is_removed_later", script)
+    else {
+        return;
+    };
+    let removed = ["ip6tables -w 5 -D FORWARD", "iptables -w 5 -D FORWARD"];
+    let [six, four] = removed;
+    let expected = ["down 1", "1", "down 0", six, six, four, four, "down 0", "4"];
+    assert_eq!(seen, expected, "{err}");
+}
+
 #[test]
 fn mistakes_in_the_file_end_it_before_anything_is_changed() {
     let folder = Folder::new("tunnel-up");

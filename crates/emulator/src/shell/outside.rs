@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use paceline_os::RealTimeError;
-use paceline_os::host::firewall::{self, run, words};
+use paceline_os::host::firewall::{self, iptables, run, words};
 use paceline_os::host::forwarding;
 use paceline_os::host::lock::Lock;
 use paceline_os::namespace::NetworkId;
@@ -148,7 +148,7 @@ impl OuterEnd {
         let source = inside.to_string();
         let device = self.tun.name().to_string();
         let rule = ["POSTROUTING", "-s", &source, "!", "-o", &device, "-j", "MASQUERADE"];
-        if self.add_rule(&[program, "-w", "-t", "nat"], &rule) {
+        if self.add_rule(&[&iptables(program)[..], &["-t", "nat"]].concat(), &rule) {
             return true;
         }
         self.remarks.push(format!(
@@ -162,7 +162,7 @@ impl OuterEnd {
     fn admit(&mut self, program: &str) {
         for rule in firewall::admission(program, self.tun.name()) {
             let words: Vec<&str> = rule.iter().map(String::as_str).collect();
-            if !self.add_rule(&[program, "-w"], &words) {
+            if !self.add_rule(&iptables(program), &words) {
                 self.remarks.push(format!(
                     "this machine's firewall passes nothing on: sudo {program} -I {}",
                     rule.join(" ")

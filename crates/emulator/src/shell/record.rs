@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use paceline_os::host::firewall::run;
+use paceline_os::host::firewall::remove_rule;
 use paceline_os::host::forwarding::{self, Setting};
 use paceline_os::host::lock::Lock;
 use paceline_os::host::run_folders::{boot, folders, is_own};
@@ -166,12 +166,19 @@ impl Undo {
 
     /// Puts settings and rules back. Call it in the network namespace in which they were changed. Returns what was
     /// put back. `device` is the outer device if it still exists: its alias tells other shells which settings this
-    /// one has found off.
+    /// one has found off. If a rule of iptables stays because another program holds the lock, the file stays, too, for
+    /// `paceline cleanup`.
     pub(crate) fn run(&self, device: Option<OwnedFd>) -> Vec<String> {
         let mut done = Vec::new();
+        let mut is_locked = false;
         for command in &self.commands {
-            if run(command).is_some() {
-                done.push(command.join(" "));
+            match remove_rule(command) {
+                Ok(true) => done.push(command.join(" ")),
+                Ok(false) => {}
+                Err(_) => {
+                    is_locked = true;
+                    break;
+                }
             }
         }
         let lock = Lock::take();
@@ -179,7 +186,7 @@ impl Undo {
         // The shell has ended: there is no remedy for an error.
         done.extend(forwarding::restore(&self.settings, own).unwrap_or_default());
         drop(lock);
-        if let Some(place) = &self.place {
+        if let Some(place) = self.place.as_ref().filter(|_| !is_locked) {
             place.remove();
         }
         done

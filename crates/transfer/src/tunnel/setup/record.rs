@@ -1,12 +1,13 @@
 //! The changes to undo after a tunnel has ended, written down before they are made.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use paceline_os::RealTimeError;
-use paceline_os::host::firewall::run;
+use paceline_os::host::firewall::remove_rule;
 use paceline_os::host::forwarding::{self, Setting};
 use paceline_os::host::lock::Lock;
 use paceline_os::host::run_folders::boot;
@@ -80,9 +81,11 @@ impl Record {
             .map_err(RealTimeError::system(path.display().to_string()))
     }
 
-    /// Undoes the changes of the record. Returns which could not be undone, each with the reason.
-    fn undo(&self) -> Vec<String> {
+    /// Undoes the changes of the record. Returns which could not be undone, each with the reason. Keeps only what can
+    /// be tried again later: rules of iptables that stay because another program holds its lock.
+    fn undo(&mut self) -> Vec<String> {
         let mut problems = Vec::new();
+        let mut commands = VecDeque::from(std::mem::take(&mut self.commands));
         if self.boot != boot() {
             return problems;
         }
@@ -109,15 +112,21 @@ impl Record {
         {
             problems.push(format!("{VALID_MARK}: {error}"));
         }
-        // A failed command is no problem if another program has already removed its target.
-        for command in &self.commands {
-            let _ = run(command);
+        // One lock guards all rules, so the commands behind one that has waited in vain would wait, too.
+        while let Some(command) = commands.front() {
+            if let Err(problem) = remove_rule(command) {
+                problems.push(problem);
+                break;
+            }
+            commands.pop_front();
         }
+        self.commands = commands.into();
         if !self.settings.is_empty() {
             let _lock = Lock::take();
             let restored = forwarding::restore(&self.settings, Some(&self.device));
             problems.extend(restored.err().map(|error| error.to_string()));
         }
+        (self.rules, self.valid_mark_was_off, self.settings) = (Vec::new(), false, Vec::new());
         problems
     }
 }
@@ -127,7 +136,8 @@ impl Record {
 /// tunnel's lock.
 ///
 /// # Errors
-/// Names the change that cannot be undone. It is not tried again.
+/// Names the change that cannot be undone. It is not tried again, except for rules of iptables behind its lock: the
+/// record keeps them for the next call.
 pub(super) fn undo_leftovers(name: &str) -> Result<(), RealTimeError> {
     let mut problems = Vec::new();
     if let Err(error) = names::restore(Some(name)) {
@@ -135,11 +145,21 @@ pub(super) fn undo_leftovers(name: &str) -> Result<(), RealTimeError> {
     }
     let path = path(name)?;
     if let Ok(text) = fs::read(&path) {
+        let mut is_kept = false;
         match serde_json::from_slice::<Record>(&text) {
-            Ok(record) => problems.extend(record.undo()),
+            Ok(mut record) => {
+                problems.extend(record.undo());
+                is_kept = !record.commands.is_empty();
+                if is_kept && let Err(error) = record.save(name) {
+                    // The record stays as it was.
+                    problems.push(error.to_string());
+                }
+            }
             Err(error) => problems.push(format!("{}: {error}", path.display())),
         }
-        let _ = fs::remove_file(&path);
+        if !is_kept {
+            let _ = fs::remove_file(&path);
+        }
     }
     match problems.is_empty() {
         true => Ok(()),

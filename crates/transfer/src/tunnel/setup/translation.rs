@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use paceline_os::RealTimeError;
-use paceline_os::host::firewall::{admission, run};
+use paceline_os::host::firewall::{admission, iptables, run};
 use paceline_os::host::forwarding;
 use paceline_os::host::lock::Lock;
 use paceline_os::nat::Nat;
@@ -52,7 +52,7 @@ pub(super) fn apply(
     for program in ["iptables", "ip6tables"] {
         for rule in admission(program, &options.device) {
             let command = |what: &str| {
-                let words = [program, "-w", what].into_iter().map(String::from);
+                let words = iptables(program).into_iter().chain([what]).map(String::from);
                 words.chain(rule.iter().cloned()).collect::<Vec<String>>()
             };
             record.commands.push(command("-D"));

@@ -88,14 +88,14 @@ impl Options {
         Ok(options)
     }
 
-    /// Returns the options of this program as words, which [`list`](crate::list) shows for a loaded
-    /// program.
+    /// Returns the options of this program as words in alphabetical order. For a loaded program,
+    /// [`options`](crate::options) returns the same words in the same order.
     ///
     /// # Errors
     /// None, unless the built-in table is broken.
     pub fn words(&self, program: &Program) -> Result<Vec<String>, KernelError> {
         let options = self.of(program)?;
-        Ok(match (program.name, &options.table) {
+        let mut words = match (program.name, &options.table) {
             ("remy", Some((name, table))) => {
                 // File names of the BPF file system cannot have dots.
                 let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
@@ -104,7 +104,9 @@ impl Options {
             }
             ("c2tcp", _) => c2tcp_words(&options),
             _ => Vec::new(),
-        })
+        };
+        words.sort();
+        Ok(words)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which tables of `remy` fit into the kernel, and the errors for those that do not.
 
 use paceline_cc::Span;
-use paceline_kernel::{RemyTable, RemyTableError};
+use paceline_kernel::{Options, RemyTable, RemyTableError};
 use paceline_schemes::remy::{
     Action, DOMAIN_END, Domain, RemyTables, Rule, RuleTable, RuleTree, Signal,
 };
@@ -64,4 +64,21 @@ fn timers_are_refused() {
     let timed = single.expect("a table").with_timer(Span::from_millis(20));
     let error = RemyTable::new(&timed, Span::ZERO).expect_err("has a timer").to_string();
     assert!(error.contains("a timer of 20ms") && error.contains("remove `timer`"), "{error}");
+}
+
+/// The files that record a loaded program's options are read in this order, too. Before, `gap` took
+/// `table`, `digest` and `digest`, `table` for different options.
+#[test]
+fn words_of_options_are_in_alphabetical_order() {
+    let words = |name: &str, parameters: &[(&str, &str)]| {
+        let program = paceline_kernel::find(name).expect("a program");
+        let owned = parameters.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let parameters: Vec<_> = owned.collect();
+        let options = Options::of_parameters(program, &parameters, &RemyTables::builtin());
+        options.expect("fits").words(program).expect("words")
+    };
+    let remy = words("remy", &[("table", "starter")]);
+    assert!(remy[0].starts_with("digest=") && remy[1] == "table=starter", "{remy:?}");
+    let limits = [("base", "newreno"), ("target", "80ms"), ("interval", "60ms")];
+    assert_eq!(words("c2tcp", &limits), ["interval=60ms", "over=newreno", "target=80ms"]);
 }

@@ -72,6 +72,28 @@ fn abc_over_ecn_has_the_queue_of_the_simulator() {
     agree(&built, "linux:abc_ecn[ecn=true]", simulated, "router = \"abc[proxied=true]\"");
 }
 
+/// In an outage of 10 s, one packet of 250 leaves each 900 ms, and the window shrinks to two packets, whose pacing rate
+/// is then a packet in seconds. The sender once waited for it with nothing in flight after the outage, and used 0.70 of
+/// this link.
+#[test]
+fn abc_over_ecn_resumes_at_once_after_an_outage() {
+    let Some(built) = guest() else { return };
+    let folder = Folder::new("linux-outage");
+    let times = (0..5000).step_by(2).chain((5900..15_000).step_by(900));
+    let times = times.chain((15_000..20_000).step_by(2));
+    let lines: String = times.map(|time: u32| format!("{time}\n")).collect();
+    let trace = folder.write("outage.trace", lines.as_bytes());
+    let scenario = format!(
+        "duration = \"20s\"\n[[link]]\nname = \"there\"\ntrace = \"{trace}\"\nbuffer = 250\n\
+         router = \"abc[proxied=true]\"\n[[flow]]\nscheme = \"linux:abc_ecn[ecn=true]\"\nrtt = \"100ms\"\n"
+    );
+    let scenario = folder.write("outage.toml", scenario.as_bytes());
+    let (code, document, errors) = run(&["run", &scenario], &built.folder);
+    assert_eq!(code, Some(0), "{errors}");
+    let used = document["links"][0]["utilization"].as_f64().expect("a number");
+    assert!(used > 0.88, "{used}");
+}
+
 /// Returns the arguments of a short comparison.
 fn compare(schemes: &str) -> Vec<&str> {
     let options = ["--trace", "12Mbps", "--buffer", "60", "--runs", "1", "--duration", "3s"];

@@ -53,11 +53,24 @@ inline_always struct abc_socket *begin(struct sock *sk)
 	return s;
 }
 
+/*
+ * Lowest pacing rate, in bytes per second: a packet per minimum RTT. After an outage of 10 s the rate
+ * of a small window is a packet in seconds, for which the kernel would wait with nothing in flight.
+ */
+inline_always u64 least_pacing(const struct feedback *f)
+{
+	return smaller(f->mss, 65536) * 1000000 / larger(f->min_rtt, 1);
+}
+
 inline_always void apply(struct abc_socket *s, struct sock *sk, const struct feedback *f)
 {
+	u64 pacing;
+
 	abc_on_feedback(&s->abc, f);
 	set_window(sk, abc_window(&s->abc));
-	set_pacing(sk, abc_pacing(&s->abc, f->mss));
+	pacing = abc_pacing(&s->abc, f->mss);
+	if (pacing)
+		set_pacing(sk, larger(pacing, least_pacing(f)));
 	count(COUNT_ACKS, 1);
 }
 

@@ -61,7 +61,10 @@ pub const ROOMS: &[Room] = &[
     room("bindings/quic/quinn", &["cc", "quic"]),
     room("bindings/quic/noq", &["cc", "quic"]),
     room("bindings/quic/s2n", &["cc", "quic"]),
-    room("crates/quic-sim", &["cc", "flow", "ip", "noq", "path", "quinn", "report", "sim", "trace"]),
+    room(
+        "crates/quic-sim",
+        &["cc", "flow", "ip", "noq", "path", "quinn", "report", "sim", "trace"],
+    ),
     room("bindings/quic/c", &["cc", "quic-sim", "report", "requests", "sim"]),
     room(
         "crates/cli",

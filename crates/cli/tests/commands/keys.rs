@@ -230,7 +230,7 @@ fn a_client_cannot_be_listed_with_an_address_of_the_server() {
         let arguments =
             ["tunnel", "clients", "add", "ada", "--key-file", &server, "--clients", &list];
         let server = ["--server-address", "10.77.0.1/29", "-o", &client];
-        common::paceline(&[&arguments, &server, more].concat())
+        common::paceline(&[&arguments[..], &server[..], more].concat())
     };
     for (address, said) in [
         ("10.77.0.1", "10.77.0.1/32 contains 10.77.0.1, the server's own address"),

@@ -332,7 +332,7 @@ fn the_name_of_a_trace_is_no_command_of_the_shell_inside() {
         ls | grep -c pwn; rm a*";
     let test = "the_name_of_a_trace_is_no_command_of_the_shell_inside";
     let Some(output) = alone(test, &["bash"], script) else { return };
-    let prompt = "[link a ?(touch pwn)?touch pwn? b] > ";
+    let prompt = "[link a ?(touch pwn)?touch pwn? b 12mbps] > ";
     // The file of the trace itself has the word in its name.
     assert_eq!(lines(&output), [prompt, "1"], "{}", text(&output.stderr));
 }
@@ -352,7 +352,7 @@ fn a_companion_that_fails_is_told_and_one_that_is_ended_is_not() {
         $P delay 1ms -q --outside 'exec sleep 1000' -- true; echo $?; \
         $P delay 1ms -q --strict --outside 'exit 3' -- sleep 2; echo $?; \
         $P delay 1ms -q --strict --fail-if 'loss>50%' --junit $TMPDIR/j.xml --outside 'exit 3' -- sleep 2; \
-        grep -o 'the command of --outside has failed' $TMPDIR/j.xml";
+        grep -o 'the command of --outside has failed' $TMPDIR/j.xml; rm $TMPDIR/j.xml";
     let test = "a_companion_that_fails_is_told_and_one_that_is_ended_is_not";
     let Some(output) = alone(test, &[], script) else { return };
     let err = text(&output.stderr);

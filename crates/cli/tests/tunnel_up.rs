@@ -417,7 +417,7 @@ FAKE
         touch $TMPDIR/locked $TMPDIR/client; serve
         for i in $(seq 600); do test $(grep -c -e "-I" $TMPDIR/calls) = 4 && break; sleep 0.1; done
         down server > $TMPDIR/told; cut -d: -f1 $TMPDIR/told; wait $S
-        grep -c "has held iptables' lock for 5 s.*stays: sudo iptables -w 5 -D FORWARD -i paceline0" $TMPDIR/told
+        grep -c "has held iptables' lock for 5 s.*stays: sudo iptables -w 5 -D FORWARD -i server" $TMPDIR/told
         rm $TMPDIR/locked; : > $TMPDIR/calls
         down server | cut -d: -f1; cut -d" " -f1-5 $TMPDIR/calls | sort
         down server | cut -d: -f1; wc -l < $TMPDIR/calls; end"#;

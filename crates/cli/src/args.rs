@@ -11,6 +11,7 @@ pub(crate) use paceline_requests::written::{
 };
 use paceline_sim::scenario::Capacity;
 use paceline_trace::Delays;
+use paceline_transfer::udp::check_form;
 use paceline_wire::LONGEST_IDLE;
 
 use crate::output::{self, Error};
@@ -136,6 +137,11 @@ pub(crate) fn with_port(address: &str) -> String {
         }
         Err(_) => address.to_string(),
     }
+}
+
+/// Reads the host and the port of another machine. Does not look the host up.
+pub(crate) fn host_and_port(text: &str) -> Result<String, String> {
+    check_form(text).map(|()| text.to_string())
 }
 
 /// Reads a recording of delays.

@@ -31,8 +31,8 @@ pub(crate) enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// The request cannot be fulfilled: it names something that does not exist, or a file that
-    /// cannot be read. Nothing has run.
+    /// The request cannot be fulfilled: it names something that does not exist, a file that cannot
+    /// be read, or one that cannot be written. Nothing has run.
     Usage(String),
     /// Any other failure, with a remedy in its text.
     Message(String),
@@ -167,7 +167,7 @@ pub(crate) fn write(
     name: &str,
     content: &(impl AsRef<[u8]> + ?Sized),
 ) -> Result<PathBuf, Error> {
-    make_folder(folder)?;
+    create_folder(folder).map_err(|source| Error::Io { path: Some(folder.into()), source })?;
     let path = folder.join(name);
     write_file(&path, content.as_ref())?;
     Ok(path)
@@ -240,15 +240,22 @@ pub(crate) fn is_folder_name(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Creates a folder for results, and its parents. It may already exist.
+/// Returns the error of a file or folder that the user named and that cannot be written, found out before anything
+/// has run.
+pub(crate) fn wrong_place(path: &Path, source: io::Error) -> Error {
+    Error::Usage(Error::Io { path: Some(path.to_path_buf()), source }.to_string())
+}
+
+/// Creates a folder for results before anything runs, and its parents. It may already exist.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     is_folder_name(folder)?;
-    std::fs::create_dir_all(folder).map_err(|source| {
-        let source = match source.kind() {
-            kind @ io::ErrorKind::AlreadyExists => io::Error::new(kind, "a file has this name"),
-            _ => source,
-        };
-        Error::Io { path: Some(folder.to_path_buf()), source }
+    create_folder(folder).map_err(|source| wrong_place(folder, source))
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder).map_err(|source| match source.kind() {
+        kind @ io::ErrorKind::AlreadyExists => io::Error::new(kind, "a file has this name"),
+        _ => source,
     })
 }
 
@@ -257,8 +264,7 @@ pub(crate) fn has_folder(file: &Path) -> Result<(), Error> {
     match file.parent() {
         Some(folder) if folder != Path::new("") && !folder.is_dir() => {
             let problem = format!("there is no folder {}", folder.display());
-            let source = io::Error::new(io::ErrorKind::NotFound, problem);
-            Err(Error::Io { path: Some(file.to_path_buf()), source })
+            Err(wrong_place(file, io::Error::new(io::ErrorKind::NotFound, problem)))
         }
         _ => Ok(()),
     }

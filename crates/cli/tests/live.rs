@@ -384,6 +384,28 @@ fn wrong_arguments_are_refused_before_anything_is_made() {
     assert!(refused(&["link", "--up", "1mbps"]).contains("--down"));
     let queue = ["link", "--up", "1mbps", "--down", "1mbps", "--up-queue", "codle"];
     assert!(refused(&queue).contains("codel"));
+    let cpu = ["delay", "5ms", "--cpu", "4444", "--", "true"];
+    assert!(refused(&cpu).contains("--cpu 4444"));
+    let folder = Folder::new("refused");
+    let place = folder.path("no-such/x");
+    for option in ["--summary", "--pcap", "--releases", "--log", "--junit"] {
+        let line =
+            ["link", "--preset", "3g", "--fail-if", "loss>50%", option, &place, "--", "true"];
+        assert!(refused(&line).contains("cannot be written"), "{option}");
+    }
+    let file = folder.write("file", b"in the way");
+    let line = ["link", "--preset", "3g", "-o", &file, "--", "true"];
+    assert!(refused(&line).contains("cannot be written"));
+    for (program, status) in [("delay", 2), ("mm-delay", 1)] {
+        let seen = std::process::Command::new(alone::PROGRAM)
+            .args([program, if program == "delay" { "5ms" } else { "5" }, "true"])
+            .env("PACELINE_NETWORK", "bogus")
+            .output()
+            .expect("the program starts");
+        let err = text(&seen.stderr);
+        assert_eq!(seen.status.code(), Some(status), "{program}: {err}");
+        assert!(err.contains("$PACELINE_NETWORK: expected an IPv4 network"), "{program}: {err}");
+    }
     let none = common::paceline(&["link", "--up", "no-such", "--down", "1mbps", "--", "true"]);
     assert_eq!(none.code, 2);
     assert!(none.err.contains("no-such") && none.out.is_empty(), "{}{}", none.err, none.out);

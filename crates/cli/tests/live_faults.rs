@@ -72,7 +72,7 @@ fn the_emulator_alone_is_bound_and_put_ahead() {
         format!("{all} 3 0"),
         format!("{all} 3 1"),
         format!("{all} 3 0"),
-        "1".into(),
+        "2".into(),
     ];
     assert_eq!(lines[1..], wanted, "{err}");
     let refusal = "--cpu 1000: there is no such processor";
@@ -264,6 +264,6 @@ fn a_file_that_cannot_be_written_is_told_of_before_anything_runs() {
     let script = "for option in --json --pcap --report --log; do\n\
         $P link --up 1mbps --down 1mbps $option /proc/no/such -- echo ran; echo $?; done";
     let Some(output) = alone(test, &[], script) else { return };
-    assert_eq!(lines(&output), ["1", "1", "1", "1"], "{}", text(&output.stderr));
+    assert_eq!(lines(&output), ["2", "2", "2", "2"], "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr).matches("/proc/no/such").count(), 4);
 }

@@ -88,13 +88,17 @@ pub(crate) fn run(name: &str, words: Vec<OsString>) -> Result<ExitCode, Error> {
         "mm-meter" => meter_plan(words),
         _ => link_plan(words),
     };
-    plan.map_err(|problem| match problem {
+    let plan = plan.map_err(|problem| match problem {
         Error::Usage(problem) | Error::Message(problem) => {
             Error::Message(format!("{problem}\n{}", usage(name)))
         }
         other => other,
-    })?
-    .run()
+    })?;
+    // Mahimahi's commands end with 1 if their arguments are wrong.
+    plan.run().map_err(|error| match error {
+        Error::Usage(problem) => Error::Message(problem),
+        other => other,
+    })
 }
 
 fn usage(name: &str) -> &'static str {

@@ -54,7 +54,7 @@ pub(crate) struct Recv {
     /// Connect to a `paceline send --listen` and fetch its files, from behind a firewall or an
     /// address translator, and end when they have arrived. After a kill, the same command continues
     /// the transfer. --key-file has a client's key
-    #[arg(long, value_name = "HOST:PORT",
+    #[arg(long, value_name = "HOST:PORT", value_parser = args::host_and_port,
         conflicts_with_all = ["listen", "once", "measure", "clients", "loops"], help_heading = "Connections")]
     from: Option<String>,
     #[command(flatten)]

@@ -63,7 +63,7 @@ Examples:
   paceline saturate client 192.0.2.1:5313 --key-file FILE --only down --duration 2min -o drive")]
 pub(crate) struct Client {
     /// The server. All addresses of its name are tried, one after the other
-    #[arg(value_name = "HOST:PORT")]
+    #[arg(value_name = "HOST:PORT", value_parser = args::host_and_port)]
     to: String,
     #[command(flatten)]
     key: ClientKey,

@@ -313,7 +313,7 @@ impl Send {
         };
         let is_input = |path: &String| path == "-";
         match (paths, self.duration) {
-            ([], Some(_)) => Ok((Source::Packets, args::with_port(to))),
+            ([], Some(_)) => Ok((Source::Packets, self.whole(to)?)),
             ([], None) => Err(Error::Usage(
                 "what is to be sent, and where to? `paceline send PATH... HOST:PORT`, or `paceline \
                  send HOST:PORT --duration 30s`"
@@ -326,15 +326,23 @@ impl Send {
                 true => Err(Error::Usage(
                     "standard input can be the key (--key-file -) or the data (-), not both".into(),
                 )),
-                false => Ok((Source::Input, args::with_port(to))),
+                false => Ok((Source::Input, self.whole(to)?)),
             },
             (paths, None) if paths.iter().any(is_input) => {
                 Err(Error::Usage("- (standard input) is sent alone, without files".into()))
             }
             (paths, None) => {
                 let paths: Result<Vec<PathBuf>, Error> = paths.iter().map(file).collect();
-                Ok((Source::Files(paths?), args::with_port(to)))
+                Ok((Source::Files(paths?), self.whole(to)?))
             }
+        }
+    }
+
+    /// Returns the receiver's address with a port; nothing if receivers connect to this end.
+    fn whole(&self, to: &str) -> Result<String, Error> {
+        match self.listen {
+            Some(_) => Ok(String::new()),
+            None => args::host_and_port(&args::with_port(to)).map_err(Error::Usage),
         }
     }
 }

@@ -128,7 +128,7 @@ impl Emulation {
         match (self.base, std::env::var_os("PACELINE_NETWORK")) {
             (Some(network), _) => Ok(network),
             (None, Some(text)) if !text.is_empty() => network(&text.to_string_lossy())
-                .map_err(|problem| Error::Message(format!("$PACELINE_NETWORK: {problem}"))),
+                .map_err(|problem| Error::Usage(format!("$PACELINE_NETWORK: {problem}"))),
             (None, _) => Ok(Network::default()),
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn observers(plan: &Plan) -> Result<Watching, Error> {
     for (direction, side) in [(Direction::Up, &plan.up), (Direction::Down, &plan.down)] {
         let Some(path) = &side.log else { continue };
         let Some((stage, capacity)) = side.first_link() else {
-            return Err(Error::Message(format!("{}: there is no link to log", path.display())));
+            return Err(Error::Usage(format!("{}: there is no link to log", path.display())));
         };
         let log = MahimahiLog::create(path, head(side), (direction, stage), capacity);
         made.push(Box::new(log.map_err(fail(path))?));
@@ -64,8 +64,7 @@ pub(super) fn observers(plan: &Plan) -> Result<Watching, Error> {
 }
 
 fn fail(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = Some(path.into());
-    |source| Error::Io { path, source }
+    move |source| output::wrong_place(path, source)
 }
 
 /// Returns every element of both directions; for a direction without any, the element that only

@@ -41,7 +41,7 @@ impl Plan {
         if let Some(around) = &goes_round {
             output::note(&format!("warning: {who}: {}", passes_by(around)));
         }
-        tune(&options).map_err(told)?;
+        tune(&options)?;
         let (shell, devices) = Shell::start(&shell).map_err(told)?;
         if !options.quiet {
             shell
@@ -132,7 +132,7 @@ impl Plan {
         self.options.check_names()?;
         let (observers, _) = observers::observers(&self)?;
         let Plan { prompt, up, options, .. } = self;
-        tune(&options).map_err(told)?;
+        tune(&options)?;
         options.cpu.map_or(Ok(()), priority::bind_to).map_err(told)?;
         let interrupts = Interrupts::watch().map_err(told)?;
         let tuning = EmulatorOptions { end, ..EmulatorOptions::default() };
@@ -156,12 +156,12 @@ fn told(error: RealTimeError) -> Error {
 }
 
 /// Applies the user's options to the emulator alone, before it starts programs.
-fn tune(options: &Emulation) -> Result<(), RealTimeError> {
+fn tune(options: &Emulation) -> Result<(), Error> {
     if let Some(cpu) = options.cpu {
-        priority::may_bind_to(cpu)?;
+        priority::may_bind_to(cpu).map_err(|error| Error::Usage(error.to_string()))?;
     }
     if options.realtime {
-        return priority::real_time(priority::RealTime::Emulator);
+        return priority::real_time(priority::RealTime::Emulator).map_err(told);
     }
     // If this is refused, the emulator competes as an equal with the programs inside.
     priority::raise_priority();

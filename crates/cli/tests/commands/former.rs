@@ -30,7 +30,7 @@ fn a_direction_may_be_a_word_or_an_option() {
             ];
             for line in lines {
                 let seen = paceline(&line);
-                assert!(seen.code == 1 && seen.err.contains("9999"), "{line:?}: {}", seen.err);
+                assert!(seen.code == 2 && seen.err.contains("9999"), "{line:?}: {}", seen.err);
             }
         }
     }

@@ -108,7 +108,7 @@ fn places_that_cannot_be_written() {
     let file = folder.write("file", b"in the way");
     let arguments = ["compare", "--duration", "1s", "--schemes", "abc", "-o", &file, "--json"];
     let seen = paceline(&arguments);
-    assert_eq!(seen.code, 1);
+    assert_eq!(seen.code, 2);
     assert!(seen.err.contains("cannot be written"), "{}", seen.err);
     // The mistake is reported before anything runs, so no result is lost.
     assert_eq!(seen.out, "");
@@ -118,24 +118,38 @@ fn places_that_cannot_be_written() {
 fn the_folder_of_a_result_is_looked_for_before_anything_runs() {
     let folder = Folder::new("nowhere");
     let file = folder.path("no/such/file");
-    expect(&["validate", "-o", &file], 1, &[&file, "there is no folder"]);
+    expect(&["validate", "-o", &file], 2, &[&file, "there is no folder"]);
     let arguments = ["recv", "--listen", "127.0.0.1:0", "-o", &file];
-    expect(&arguments, 1, &[&file, "there is no folder"]);
+    expect(&arguments, 2, &[&file, "there is no folder"]);
     let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
     let arguments =
         ["saturate", "client", "127.0.0.1:9", "--key", &key, "--only", "up", "-o", &file];
-    expect(&arguments, 1, &[&file, "there is no folder"]);
+    expect(&arguments, 2, &[&file, "there is no folder"]);
     let file = folder.write("file", b"in the way");
     let inside = format!("{file}/");
     expect(
         &["recv", "--listen", "127.0.0.1:0", "-o", &inside],
-        1,
+        2,
         &[&file, "a file has this name"],
     );
     let arguments = ["recv", "--listen", "127.0.0.1:0", "--report", &file];
-    expect(&arguments, 1, &[&file, "a file has this name"]);
+    expect(&arguments, 2, &[&file, "a file has this name"]);
     let arguments = ["send", "127.0.0.1:9", "--duration", "1s", "--key", &key, "-o", &file];
-    expect(&arguments, 1, &[&file, "a file has this name"]);
+    expect(&arguments, 2, &[&file, "a file has this name"]);
+}
+
+#[test]
+fn addresses_of_other_machines_have_a_host_and_a_port() {
+    let folder = Folder::new("addresses");
+    let file = folder.write("file", b"data");
+    let key = paceline_wire::key::Identity::generate().expect("keys").key().to_string();
+    for address in ["127.0.0.1:99999", "127.0.0.1:", ":5311"] {
+        let words = [address, "write host:port"];
+        expect(&["send", &file, address, "--key", &key], 2, &words);
+        expect(&["send", address, "--duration", "1s", "--key", &key], 2, &words);
+        expect(&["recv", "--from", address], 2, &words);
+        expect(&["saturate", "client", address, "--key", &key], 2, &words);
+    }
 }
 
 #[test]

@@ -312,5 +312,5 @@ fn series_are_tables() {
     let printed = done(&["run", &file, "-q", "--series", "-"]);
     assert!(printed.starts_with("kind,name,scheme,run,time_s,"), "{printed}");
     let seen = paceline(&["run", &file, "--series", "no/such/s.csv"]);
-    assert!(seen.code == 1 && seen.err.contains("there is no folder no/such"), "{}", seen.err);
+    assert!(seen.code == 2 && seen.err.contains("there is no folder no/such"), "{}", seen.err);
 }

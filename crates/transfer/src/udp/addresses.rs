@@ -30,9 +30,8 @@ pub fn connect_to(text: &str) -> Result<SocketAddr, RealTimeError> {
 /// # Errors
 /// The host does not exist, or the port is missing.
 pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, RealTimeError> {
-    let system = RealTimeError::system(format!(
-        "{text}: no address; write host:port, as 192.0.2.1:5311 or [2001:db8::1]:5311"
-    ));
+    check_form(text).map_err(RealTimeError::Message)?;
+    let system = RealTimeError::system(format!("{text}: no address"));
     let found: Vec<SocketAddr> = match interface(text) {
         // The standard library does not parse `%interface`; the system's resolver does.
         Some(host_and_port) => host_and_port.to_socket_addrs().map_err(system)?.collect(),
@@ -43,6 +42,20 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, RealTimeError> {
         return Err(RealTimeError::Message(format!("{text}: no address")));
     }
     Ok(found)
+}
+
+/// Checks that `text` has the form of an address, a host and a port, without looking the host up.
+///
+/// # Errors
+/// Says which form is expected.
+pub fn check_form(text: &str) -> Result<(), String> {
+    let has_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
+    match text.rsplit_once(':').is_some_and(has_port) {
+        true => Ok(()),
+        false => Err(format!(
+            "{text}: no address; write host:port, as 192.0.2.1:5311 or [2001:db8::1]:5311, with a port up to 65535"
+        )),
+    }
 }
 
 /// Returns a server's default listening address: all addresses of this machine, of both families
@@ -190,6 +203,18 @@ mod tests {
             ["[fe80::1%nosuch0]:5311", "[fe80::1%lo]", "[fe80::1%lo]:x", "nothing", "[::1]"]
         {
             assert!(addresses(wrong).is_err(), "{wrong}");
+        }
+        for (text, is_good) in [
+            ("host:5311", true),
+            ("nosuch.invalid:1", true),
+            ("[fe80::1%nosuch0]:5311", true),
+            ("127.0.0.1:99999", false),
+            ("127.0.0.1:-1", false),
+            ("127.0.0.1:", false),
+            (":5311", false),
+            ("host", false),
+        ] {
+            assert_eq!(check_form(text).is_ok(), is_good, "{text}");
         }
         assert_eq!(addresses("[::1]:5").expect("an address"), all(&["[::1]:5"]));
         assert_eq!(addresses("127.0.0.1:5").expect("an address"), all(&["127.0.0.1:5"]));

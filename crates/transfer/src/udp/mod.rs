@@ -35,7 +35,7 @@ mod start_gate;
 mod stop_signal;
 mod store;
 
-pub use addresses::{addresses, any_address, connect_to};
+pub use addresses::{addresses, any_address, check_form, connect_to};
 pub use arrivals::{SentSummary, Summary};
 pub use bulk::{Interval, MOST_FLOWS, measure};
 pub use client::{ClientOptions, ListenOptions, ReceiveOptions, TransferResult, receive, send};

@@ -10,7 +10,7 @@ use paceline_cc::spec::nearest;
 use paceline_transfer::tunnel::setup::{SetupOptions, Translate, check_name};
 use paceline_transfer::tunnel::{ClientListOptions, Prefix};
 use paceline_transfer::udp::MOST_LOOPS;
-use paceline_transfer::udp::any_address;
+use paceline_transfer::udp::{any_address, check_form};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -277,8 +277,7 @@ impl Reader<'_> {
             return Err(self.wrong(place, "missing field `server`", help));
         };
         let text = server.get_ref();
-        let has_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
-        if !text.rsplit_once(':').is_some_and(has_port) {
+        if check_form(text).is_err() {
             let help = "write host:port, as \"192.0.2.1:5312\" or \"[2001:db8::1]:5312\"";
             return Err(self.wrong(server, "the server has no port", help));
         }

@@ -209,6 +209,26 @@ fn firewalls_that_refuse_are_named() {
     assert!(named("firewalld refuses") && named("--add-interface=delay-"), "{lines:?}");
 }
 
+/// Two containers of one network, in which the emulators may have the same number.
+#[test]
+fn emulators_in_two_process_namespaces_run_side_by_side() {
+    let test = "emulators_in_two_process_namespaces_run_side_by_side";
+    let script = "container='unshare --pid --fork --mount-proc'\n\
+        $container true 2>/dev/null || { echo none; exit 0; }\n\
+        begin() { $container $P link --preset dsl -q -- sh -c \
+            \"touch $TMPDIR/up$1; until [ -e $TMPDIR/end ]; do sleep 0.02; done\"; }\n\
+        begin 1 & one=$!; begin 2 & two=$!\n\
+        until [ -e $TMPDIR/up1 -a -e $TMPDIR/up2 ] || ! kill -0 $one || ! kill -0 $two; do sleep 0.02; done\n\
+        grep -o 'link-[0-9-]*' /proc/net/dev | sed 's/-[0-9]*/-PID/' | sort\n\
+        touch $TMPDIR/end; wait $one; echo $?; wait $two; echo $?; rm $TMPDIR/*";
+    let Some(output) = alone(test, &["unshare"], script) else { return };
+    if lines(&output) == ["none"] {
+        return skip(test, "no process namespaces");
+    }
+    let err = text(&output.stderr);
+    assert_eq!(lines(&output), ["link-PID", "link-PID-2", "0", "0"], "{err}");
+}
+
 #[test]
 fn an_ordinary_users_programs_are_found_too() {
     let test = "an_ordinary_users_programs_are_found_too";

@@ -84,7 +84,7 @@ impl Tun {
     /// MTU and queue asked for.
     ///
     /// # Errors
-    /// What the kernel refused, and what would help.
+    /// What the kernel refused, and what would help; its number is `EBUSY` if another process has a device of this name.
     pub fn open(options: &TunOptions) -> Result<Tun, RealTimeError> {
         let mut tun = Tun::attach(options, 0)?;
         tun.start(options)?;
@@ -111,6 +111,24 @@ impl Tun {
             queues.push(Tun { udp_segments, ..further });
         }
         Ok(queues)
+    }
+
+    /// As [`Tun::open`]; if another process has a device of this name, such as one with the same number in another
+    /// process namespace, the name is followed by `-2`, `-3` and so on, within its 15 bytes.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_beside(options: &TunOptions) -> Result<Tun, RealTimeError> {
+        let mut opened = Tun::open(options);
+        for number in 2.. {
+            let name = format!("{}-{number}", options.name);
+            let is_taken = opened.as_ref().is_err_and(|error| error.errno() == Some(libc::EBUSY));
+            if !is_taken || name.len() >= libc::IFNAMSIZ {
+                break;
+            }
+            opened = Tun::open(&TunOptions { name, ..options.clone() });
+        }
+        opened
     }
 
     /// Opens a queue of a device, which is made if it is not there, with further flags.
@@ -238,7 +256,10 @@ fn device_missing(error: io::Error) -> RealTimeError {
 fn not_made(name: &str, error: io::Error) -> RealTimeError {
     let help = match error.raw_os_error() {
         Some(libc::EPERM) => "the capability CAP_NET_ADMIN is missing in this network namespace",
-        Some(libc::EBUSY) => "an interface of this name exists",
+        Some(libc::EBUSY) => {
+            let taken = format!("TUN device {name}: an interface of this name exists");
+            return RealTimeError::system(taken)(error);
+        }
         _ => "the kernel refused to make the device",
     };
     RealTimeError::Message(format!("TUN device {name}: {error}; {help}"))

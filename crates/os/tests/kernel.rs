@@ -39,10 +39,27 @@ fn a_device_comes_up_as_asked_for_and_goes() {
         let found = links.interfaces().expect("interfaces");
         let own = found.iter().find(|it| it.name == "test").expect("the device");
         assert_eq!((own.mtu, own.queue_len), (1400, 1234));
-        let again = Tun::open(&options).expect_err("the name is taken").to_string();
-        assert!(again.contains("test"), "{again}");
+        let again = Tun::open(&options).expect_err("the name is taken");
+        assert_eq!(again.errno(), Some(libc::EBUSY));
+        assert!(again.to_string().contains("test"), "{again}");
         drop(tun);
         assert!(links.index("test").is_err());
+    });
+}
+
+#[test]
+fn a_device_beside_others_has_a_name_of_its_own() {
+    alone("a_device_beside_others_has_a_name_of_its_own", || {
+        let short = TunOptions::new("test-1");
+        let open = || Tun::open_beside(&short).expect("a device");
+        let (one, two, three) = (open(), open(), open());
+        assert_eq!([one.name(), two.name(), three.name()], ["test-1", "test-1-2", "test-1-3"]);
+        drop(two);
+        assert_eq!(open().name(), "test-1-2");
+        let long = TunOptions::new("test-123456-78");
+        let _one = Tun::open_beside(&long).expect("a device");
+        let full = Tun::open_beside(&long).expect_err("no byte is left");
+        assert!(full.to_string().contains("test-123456-78"), "{full}");
     });
 }
 

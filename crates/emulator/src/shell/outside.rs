@@ -51,7 +51,7 @@ impl OuterEnd {
                 record.undo.at(place).run(None);
             }
         }
-        let tun = Tun::open(&wish.tun)?;
+        let tun = Tun::open_beside(&wish.tun)?;
         let mut links = Links::open()?;
         let index = links.index(tun.name())?;
         let lock = Lock::take();
@@ -63,7 +63,7 @@ impl OuterEnd {
             ))
         })?;
         links.add_address(index, addresses.outside.into(), addresses.inside.into())?;
-        let undo = Undo { device: wish.tun.name.clone(), ..Undo::default() };
+        let undo = Undo { device: tun.name().to_string(), ..Undo::default() };
         let record = wish
             .shell
             .zip(here)

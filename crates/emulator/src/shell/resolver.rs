@@ -3,11 +3,15 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{
+    IpAddr, Ipv4Addr, Shutdown, SocketAddr, SocketAddrV6, TcpListener, TcpStream, UdpSocket,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use nix::net::if_::if_nametoindex;
 
 const FILE: &str = "/etc/resolv.conf";
 const PORT: u16 = 53;
@@ -23,7 +27,7 @@ pub(crate) struct Resolver {
     /// The contents of the file inside, if they differ from those outside.
     pub(crate) text: Option<String>,
     /// The name server to which questions must be relayed.
-    pub(crate) relay: Option<IpAddr>,
+    pub(crate) relay: Option<SocketAddr>,
 }
 
 impl Resolver {
@@ -33,16 +37,16 @@ impl Resolver {
     }
 }
 
-/// Plans for the text of `/etc/resolv.conf` outside. The inside reaches no name server at a loopback address, and
-/// without `beyond` none at all: then it gets the relay at `base`.
+/// Plans for the text of `/etc/resolv.conf` outside. The inside reaches no name server at a loopback or a link-local
+/// address, and without `beyond` none at all: then it gets the relay at `base`.
 fn plan(text: &str, base: Ipv4Addr, beyond: bool) -> Resolver {
     let server = |line: &str| {
-        let address = line.trim().strip_prefix("nameserver")?.split_whitespace().next()?;
-        address.split('%').next()?.parse::<IpAddr>().ok()
+        name_server(line.trim().strip_prefix("nameserver")?.split_whitespace().next()?)
     };
-    let servers: Vec<IpAddr> = text.lines().filter_map(server).collect();
+    let servers: Vec<SocketAddr> = text.lines().filter_map(server).collect();
     let Some(&first) = servers.first() else { return Resolver::default() };
-    let reached = |address: &IpAddr| beyond && !address.is_loopback();
+    let reached =
+        |server: &SocketAddr| beyond && !server.ip().is_loopback() && !is_link_local(server);
     if servers.iter().all(reached) {
         return Resolver::default();
     }
@@ -51,19 +55,44 @@ fn plan(text: &str, base: Ipv4Addr, beyond: bool) -> Resolver {
     if relay.is_some() {
         inside += &format!("nameserver {base}\n");
     }
-    for line in text.lines().filter(|line| server(line).is_none_or(|address| reached(&address))) {
+    for line in text.lines().filter(|line| server(line).is_none_or(|server| reached(&server))) {
         inside += line;
         inside.push('\n');
     }
     Resolver { text: Some(inside), relay }
 }
 
+/// Reads the address of a name server: `192.0.2.53`, `2001:db8::53`, `fe80::1%eth0` or `fe80::1%2`. The scope of an
+/// interface that is not there is 0.
+fn name_server(text: &str) -> Option<SocketAddr> {
+    let (address, interface) = text.split_once('%').unwrap_or((text, "0"));
+    Some(match address.parse().ok()? {
+        IpAddr::V4(four) => SocketAddr::from((four, PORT)),
+        IpAddr::V6(six) => {
+            let index = interface.parse().or_else(|_| if_nametoindex(interface));
+            SocketAddrV6::new(six, PORT, 0, index.unwrap_or_default()).into()
+        }
+    })
+}
+
+/// Returns true for an IPv6 address that only the machines of one link reach.
+fn is_link_local(server: &SocketAddr) -> bool {
+    matches!(server, SocketAddr::V6(six) if six.ip().is_unicast_link_local())
+}
+
 /// Answers questions at `base` with the answers of `server`, for as long as this process lives.
 ///
 /// # Errors
-/// The port is not free or not allowed.
-pub(crate) fn relay(base: Ipv4Addr, server: IpAddr) -> io::Result<()> {
-    relay_between(SocketAddr::new(base.into(), PORT), SocketAddr::new(server, PORT)).map(drop)
+/// The port is not free or not allowed, or the server's address is link-local without an interface of this machine.
+pub(crate) fn relay(base: Ipv4Addr, server: SocketAddr) -> io::Result<()> {
+    if let SocketAddr::V6(six) = server
+        && is_link_local(&server)
+        && six.scope_id() == 0
+    {
+        let problem = format!("{FILE} names no interface of this machine for {}", six.ip());
+        return Err(io::Error::new(io::ErrorKind::NotFound, problem));
+    }
+    relay_between(SocketAddr::new(base.into(), PORT), server).map(drop)
 }
 
 /// Relays from `at` to `to`. Returns the address where it answers.
@@ -166,7 +195,7 @@ mod tests {
         let stub = plan("nameserver 127.0.0.53\noptions edns0\nsearch x.example\n", BASE, true);
         let text = "nameserver 100.64.0.1\noptions edns0\nsearch x.example\n";
         assert_eq!(stub.text.as_deref(), Some(text));
-        assert_eq!(stub.relay, Some(Ipv4Addr::new(127, 0, 0, 53).into()));
+        assert_eq!(stub.relay, Some(SocketAddr::from(([127, 0, 0, 53], PORT))));
     }
 
     #[test]
@@ -176,9 +205,34 @@ mod tests {
     }
 
     #[test]
+    fn a_link_local_server_is_relayed_through_its_interface() {
+        let server = |scope| {
+            SocketAddr::from(SocketAddrV6::new("fe80::1".parse().expect("six"), PORT, 0, scope))
+        };
+        let index = if_nametoindex("lo").expect("the loopback device");
+        for (text, scope) in [
+            ("nameserver fe80::1%lo\n", index),
+            ("nameserver fe80::1%7 # by its number\n", 7),
+            ("nameserver fe80::1%nosuch0\n", 0),
+            ("nameserver fe80::1\n", 0),
+        ] {
+            let plan = plan(text, BASE, true);
+            let expected = Resolver {
+                text: Some("nameserver 100.64.0.1\n".into()),
+                relay: Some(server(scope)),
+            };
+            assert_eq!(plan, expected, "{text}");
+        }
+        let error = relay(BASE, server(0)).expect_err("no interface").to_string();
+        assert!(error.contains("no interface of this machine for fe80::1"), "{error}");
+        let both = plan("nameserver fe80::1%lo\nnameserver 192.0.2.53\n", BASE, true);
+        assert_eq!(both, Resolver { text: Some("nameserver 192.0.2.53\n".into()), relay: None });
+    }
+
+    #[test]
     fn without_a_way_on_all_are_relayed() {
         let closed = plan("nameserver 192.0.2.53\n", BASE, false);
-        assert_eq!(closed.relay, Some(Ipv4Addr::new(192, 0, 2, 53).into()));
+        assert_eq!(closed.relay, Some(SocketAddr::from(([192, 0, 2, 53], PORT))));
     }
 
     #[test]

@@ -32,8 +32,8 @@
 //! The initial rate is 5 % of the capacity of the first interval, and applies from the end of that
 //! interval. The floor of RCP's ns-2 model is a hundredth of a packet per RTT, but its senders ask
 //! for the rate once per RTT in separate packets; the senders here learn it only from data packets.
-//! So `paper`'s floor is a packet per `d0` here, or per two of the smallest RTTs in headers if that
-//! is more.
+//! So `paper`'s floor is a packet per `d0` here, or per two of the smallest RTTs in headers and the
+//! wait of the present queue if that is more.
 //!
 //! All traffic of the link counts in `y`, with a header or without. The authors' routers count
 //! packets where these count bytes. When a link has offered nothing in an interval, `paper` takes

@@ -13,8 +13,8 @@ const INITIAL_SHARE: f64 = 0.05;
 /// Smallest number of bytes that a flow sends per RTT: a packet, so that it learns the rate. The
 /// ns-2 model has a hundredth of one, but asks for the rate in separate packets.
 const FLOOR_BYTES: f64 = 1500.0;
-/// Largest RTT of the floor, in smallest RTTs of headers. For long after an outage `d0` contains its
-/// wait, and a flow that sends a packet per such RTT learns no other rate.
+/// Largest RTT of the floor beside the wait of the present queue, in smallest RTTs of headers. For long after an outage
+/// `d0` contains its wait, and a flow that sends a packet per such RTT learns no other rate.
 const FLOOR_RTTS: f64 = 2.0;
 
 /// The rate of one link, evaluated every min(`t`, `d0`).
@@ -35,6 +35,10 @@ pub(super) struct TimerEvaluation {
     pub(super) d0: f64,
     /// The smallest RTT in headers, in seconds; infinite before the first.
     least_rtt: f64,
+    /// How long the queue would wait at the last capacity above zero, in seconds.
+    wait: f64,
+    /// The last capacity above zero, in bytes per second.
+    capacity: f64,
     /// When RTTs were last averaged into `d0`.
     averaged: Time,
     /// Beginning and end of the present interval.
@@ -57,6 +61,8 @@ impl TimerEvaluation {
             rate: params.initial_rate.bytes_per_sec(),
             d0: believable(params.rtt),
             least_rtt: f64::INFINITY,
+            wait: 0.0,
+            capacity: 0.0,
             averaged: Time::ZERO,
             began: Time::ZERO,
             ends: Time::ZERO,
@@ -75,7 +81,7 @@ impl TimerEvaluation {
     }
 
     fn floor(&self) -> f64 {
-        let rtt = self.d0.min(FLOOR_RTTS * self.least_rtt);
+        let rtt = self.d0.min(FLOOR_RTTS * self.least_rtt + self.wait);
         if self.floor > 0.0 { self.floor } else { FLOOR_BYTES / rtt }
     }
 
@@ -101,6 +107,10 @@ impl TimerEvaluation {
             traffic: self.bytes as f64 / t,
             queue: queue as f64,
         };
+        if measured.capacity > 0.0 {
+            self.capacity = measured.capacity;
+        }
+        self.wait = if self.capacity > 0.0 { measured.queue / self.capacity } else { 0.0 };
         if std::mem::take(&mut self.fresh) {
             self.rate = self.rate.max(INITIAL_SHARE * measured.capacity);
         }

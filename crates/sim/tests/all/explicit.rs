@@ -270,3 +270,18 @@ fn on_lte_xcp_is_later_than_xcpw_and_that_than_abc() {
     let (most, least) = (used.iter().fold(0.0, |a: f64, b| a.max(*b)), used[1].min(used[0]));
     assert!(least > 0.95 * most, "utilisation {used:?}");
 }
+
+/// The floor must not overload a link: where many flows share a slow one, the queue lowers it. The first case had 270 ms of
+/// mean delay before the floor took the smallest RTT, and 2964 ms with it alone.
+#[test]
+fn rcp_has_no_standing_queue_where_many_flows_share_a_slow_link() {
+    for (rate, flows, rtt_ms, most_ms) in [(1.0, 10, 20, 700.0), (20.0, 20, 2, 70.0)] {
+        let mut scenario = scenario(mbps(rate), 250, "rcp", flows);
+        scenario.flows[0].rtt = Span::from_millis(rtt_ms);
+        scenario.duration = Span::from_secs(20);
+        scenario.warmup = Span::from_secs(5);
+        let link = &run(&scenario).expect("runs").links[0];
+        assert_eq!(link.drops, 0, "{rate} Mbit/s");
+        assert!(link.queue_delay_ms.p95 < most_ms, "{rate} Mbit/s: {}", link.queue_delay_ms.p95);
+    }
+}

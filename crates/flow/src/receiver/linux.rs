@@ -216,6 +216,8 @@ impl LinuxAcks {
     /// one still is.
     pub(super) fn on_filling(&mut self, now: Time, size: u32, filled: u64, has_gap: bool) {
         self.on_in_order(now);
+        // The application reads what the gap kept, too.
+        self.in_order += u64::from(size).saturating_mul(filled);
         let drained = u64::from(size).saturating_mul(filled.saturating_sub(1));
         self.beyond = if has_gap { self.beyond.saturating_sub(drained) } else { 0 };
         self.grow_window(size);
@@ -340,5 +342,13 @@ mod tests {
         assert!(acks.sacks.is_none());
         acks.due_beyond_gap(Time::ZERO, (false, true), 5, 0);
         assert!(acks.sacks.is_some(), "also if its acknowledgement is demanded");
+    }
+
+    #[test]
+    fn what_a_gap_kept_counts_as_read() {
+        let mut acks = LinuxAcks::new();
+        acks.on_filling(Time::ZERO, 1500, 51, false);
+        acks.look_at_reading(Time::from_millis(50));
+        assert_eq!(acks.read_most, 51 * 1500);
     }
 }

@@ -44,13 +44,14 @@ fn what_arrived_is_not_declared_lost() {
             // arrival.
             let declared = sender.lost - sender.late;
             assert!(flow.transfers == 1 && really > 500, "{flow:?}");
-            unreported += u32::from(declared.abs_diff(really) > 5);
+            let differ = declared.abs_diff(really);
+            assert!(differ <= u64::from(burst), "burst {burst}, seed {seed}: {differ}");
+            unreported += u32::from(differ > 5);
             assert!(sender.timeouts > 0 || sender.late <= 5, "{sender:?}");
             outages += u64::from(sender.timeouts > 0);
         }
     }
-    // Changed: none of six, until one in six had more, when the receiver acknowledged more beyond gaps; of fifty runs, three
-    // had more before and five since.
-    assert!(unreported <= 3, "in {unreported} of 20 runs, packets count as lost that arrived");
+    // Changed: none of six runs, until one in six had more. Of twenty runs one has; two may.
+    assert!(unreported <= 2, "in {unreported} of 20 runs, packets count as lost that arrived");
     assert!(outages > 0, "no burst outlasts the retransmission timer");
 }

@@ -271,7 +271,10 @@ fn table_of_architecture(header: &str) -> Vec<Vec<Vec<String>>> {
     let (_, table) = text.split_once(header).unwrap_or_else(|| panic!("no table {header}"));
     let rows = table.lines().skip(2).take_while(|line| line.starts_with("| "));
     let words = |cell: &str| -> Vec<String> {
-        cell.split(',').map(|word| word.trim().to_string()).filter(|word| !word.is_empty()).collect()
+        cell.split(',')
+            .map(|word| word.trim().to_string())
+            .filter(|word| !word.is_empty())
+            .collect()
     };
     rows.map(|row| row.trim_matches('|').split('|').map(words).collect()).collect()
 }

@@ -107,17 +107,25 @@ impl Objective {
     /// times the mean of the worst scores, in which a network at the edge of the share counts in
     /// part.
     pub fn total(&self, scores: &[f64]) -> f64 {
-        let threshold = self.threshold(scores);
-        scores.iter().map(|&score| self.counted(score, threshold)).sum()
+        let Some(share) = self.worst.filter(|_| !scores.is_empty()) else {
+            return scores.iter().sum();
+        };
+        let mut sorted = scores.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let worst = share * sorted.len() as f64;
+        let (whole, edge) = sorted.split_at((worst as usize).min(sorted.len()));
+        let part = edge.first().map_or(0.0, |score| worst.fract() * score);
+        (whole.iter().sum::<f64>() + part) / share
     }
 
-    /// Returns the highest of the worst scores; `None` if all networks count.
+    /// Returns the lowest score that does not wholly count, or the highest score if all of them do;
+    /// `None` without [`Objective::worst`]. Up to it, gains of the worst networks count.
     pub(crate) fn threshold(&self, scores: &[f64]) -> Option<f64> {
         let share = self.worst?;
         let mut sorted = scores.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let worst = (share * sorted.len() as f64).ceil() as usize;
-        sorted.get(worst.clamp(1, sorted.len().max(1)) - 1).copied()
+        let worst = (share * sorted.len() as f64) as usize;
+        sorted.get(worst.min(sorted.len().saturating_sub(1))).copied()
     }
 
     /// Returns the contribution of a network's score, where `threshold` separates the worst scores
@@ -126,7 +134,8 @@ impl Objective {
     /// The sum of a table's contributions with its own threshold is its [`Objective::total`]. With
     /// another table's threshold the sum is at most that (Rockafellar and Uryasev 2000: conditional
     /// value at risk is the maximum over thresholds). So a gain computed with the present table's
-    /// threshold is a lower bound of the true gain, and it is a sum over networks.
+    /// threshold is a lower bound of the true gain, and it is a sum over networks. It serves to give
+    /// up candidates early; which one wins is decided by totals.
     pub(crate) fn counted(&self, score: f64, threshold: Option<f64>) -> f64 {
         match (self.worst, threshold) {
             (Some(share), Some(threshold)) => threshold - (threshold - score).max(0.0) / share,

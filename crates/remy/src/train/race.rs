@@ -65,7 +65,7 @@ impl<E: Evaluator> Scorer for TableScorer<'_, E> {
 pub(crate) struct Baseline {
     /// The networks.
     pub(crate) specimens: Vec<Specimen>,
-    /// Contribution of each network's score: [`Objective::counted`] with the table's own threshold.
+    /// Score of each network.
     pub(crate) scores: Vec<f64>,
     objective: Objective,
     threshold: Option<f64>,
@@ -108,7 +108,6 @@ impl Baseline {
         seed: u64,
     ) -> Baseline {
         let threshold = objective.threshold(&scores);
-        let scores = scores.into_iter().map(|score| objective.counted(score, threshold)).collect();
         let mut order: Vec<usize> = (0..specimens.len()).collect();
         let mut random = Stream::new(seed, "order of networks");
         for at in (1..order.len()).rev() {
@@ -118,14 +117,35 @@ impl Baseline {
         Baseline { specimens, scores, objective, threshold, uses: Vec::new(), used, order }
     }
 
-    /// Returns the contribution of another table's score on a network, with this table's threshold.
-    pub(super) fn counted(&self, score: f64) -> f64 {
-        self.objective.counted(score, self.threshold)
+    /// Returns how much more another entrant's score on a network contributes, with this table's
+    /// threshold.
+    fn difference(&self, network: usize, score: f64) -> f64 {
+        let counted = |score: f64| self.objective.counted(score, self.threshold);
+        counted(score) - counted(self.scores[network])
     }
 
-    /// Returns the sum of the scores' contributions.
+    /// Returns the gain of an entrant with these scores on these networks, and with this one's on
+    /// all others.
+    fn gain(&self, networks: &[usize], scores: &[f64]) -> Gain {
+        let pairs = || networks.iter().zip(scores);
+        if self.objective.worst.is_none() {
+            let differences = pairs().map(|(&network, &score)| self.difference(network, score));
+            return Gain::of(&differences.collect::<Vec<_>>());
+        }
+        // Other networks may be the worst ones: each entrant has a threshold of its own.
+        let mut all = self.scores.clone();
+        pairs().for_each(|(&network, &score)| all[network] = score);
+        let threshold = self.objective.threshold(&all);
+        let difference = |(&own, &before): (&f64, &f64)| {
+            self.objective.counted(own, threshold) - self.objective.counted(before, self.threshold)
+        };
+        let differences: Vec<f64> = all.iter().zip(&self.scores).map(difference).collect();
+        Gain { total: self.objective.total(&all) - self.total(), ..Gain::of(&differences) }
+    }
+
+    /// Returns the total of the scores.
     pub(crate) fn total(&self) -> f64 {
-        self.scores.iter().sum()
+        self.objective.total(&self.scores)
     }
 
     /// Returns the networks on which rule `rule` is used, in the order in which candidates run on
@@ -186,7 +206,9 @@ pub(crate) struct Race<'a, S> {
 /// A candidate in the race.
 struct Runner {
     networks: Vec<usize>,
-    /// Differences to the present table so far.
+    /// Scores so far.
+    scores: Vec<f64>,
+    /// Differences to the present table so far, as they count.
     gains: Vec<f64>,
     alive: bool,
 }
@@ -266,8 +288,7 @@ impl<S: Scorer> Race<'_, S> {
             false => fresh.order.clone(),
         };
         let scores = self.scores(number, &candidate.entrant, &fresh.specimens, &networks)?;
-        let gain = |(network, score): (usize, f64)| fresh.counted(score) - fresh.scores[network];
-        Ok(networks.into_iter().zip(scores).map(gain).sum())
+        Ok(fresh.gain(&networks, &scores).total)
     }
 
     /// Runs candidates. Returns the gain of each over all networks; `None` for those given up.
@@ -281,6 +302,7 @@ impl<S: Scorer> Race<'_, S> {
                 true => baseline.affected(candidate.rule),
                 false => baseline.order.clone(),
             },
+            scores: Vec::new(),
             gains: Vec::new(),
             alive: true,
         };
@@ -294,11 +316,10 @@ impl<S: Scorer> Race<'_, S> {
                     let networks = &runner.networks[runner.gains.len()..upto];
                     let scores =
                         self.scores(number, &candidate.entrant, &baseline.specimens, networks)?;
-                    let gain = |(&network, score): (&usize, f64)| {
-                        baseline.counted(score) - baseline.scores[network]
-                    };
-                    let gains: Vec<f64> = networks.iter().zip(scores).map(gain).collect();
-                    runner.gains.extend(gains);
+                    for (&network, &score) in networks.iter().zip(&scores) {
+                        runner.gains.push(baseline.difference(network, score));
+                    }
+                    runner.scores.extend(scores);
                     Ok::<(), TrainError>(())
                 },
             )?;
@@ -306,7 +327,8 @@ impl<S: Scorer> Race<'_, S> {
                 give_up(&mut runners, |at| candidates[at].rule);
             }
         }
-        Ok(runners.iter().map(|runner| runner.alive.then(|| Gain::of(&runner.gains))).collect())
+        let gain = |runner: &Runner| baseline.gain(&runner.networks, &runner.scores);
+        Ok(runners.iter().map(|runner| runner.alive.then(|| gain(runner))).collect())
     }
 }
 

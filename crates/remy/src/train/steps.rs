@@ -239,8 +239,7 @@ impl<E: Evaluator> Trainer<E> {
             let both = Arc::new(both);
             let all: Vec<usize> = (0..baseline.specimens.len()).collect();
             let scores = race.scores(tried + extra, &both, &baseline.specimens, &all)?;
-            let counted = scores.iter().map(|&score| baseline.counted(score));
-            let together = counted.sum::<f64>() - baseline.total();
+            let together = self.objective().total(&scores) - baseline.total();
             if together > gain {
                 (table, gain) = (both, together);
                 changed.push(winner);

@@ -191,6 +191,23 @@ fn tables_can_be_trained_for_the_worst_networks() {
     assert!((after.total - 2.0 * (worst[0] + worst[1])).abs() < 1e-9, "{after:?}");
 }
 
+/// The share of one network: a candidate that makes the worst network better gains, although
+/// another one is then the worst.
+#[test]
+fn candidates_gain_on_the_worst_network_of_a_few() {
+    for (seed, racing) in [(1, true), (2, true), (2, false)] {
+        let text =
+            format!("{SPECIFICATION}[objective]\nworst = 0.25\n[training]\nracing = {racing}\n");
+        let mut trainer = trainer(&text, seed);
+        let mut gains = Vec::new();
+        while !trainer.is_done(1) {
+            let entry = trainer.step(&|| false).expect("a step");
+            gains.extend((entry.what == "improve").then_some(entry.gain));
+        }
+        assert!(gains.iter().any(|&gain| gain > 0.0), "seed {seed}: {gains:?}");
+    }
+}
+
 /// Two kinds of senders, each with its own table.
 const TWO: &str = r#"
 duration = "3s"

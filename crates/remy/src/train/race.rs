@@ -113,6 +113,10 @@ impl Baseline {
         for at in (1..order.len()).rev() {
             order.swap(at, (random.next_u64() % (at as u64 + 1)) as usize);
         }
+        // Where the worst networks count, candidates run on these first.
+        if let Some(threshold) = threshold {
+            order.sort_by_key(|&network| scores[network] > threshold);
+        }
         let (objective, used) = (*objective, vec![Vec::new(); specimens.len()]);
         Baseline { specimens, scores, objective, threshold, uses: Vec::new(), used, order }
     }
@@ -210,6 +214,8 @@ struct Runner {
     scores: Vec<f64>,
     /// Differences to the present table so far, as they count.
     gains: Vec<f64>,
+    /// True if all scores so far are the present table's.
+    idle: bool,
     alive: bool,
 }
 
@@ -304,6 +310,7 @@ impl<S: Scorer> Race<'_, S> {
             },
             scores: Vec::new(),
             gains: Vec::new(),
+            idle: true,
             alive: true,
         };
         let mut runners: Vec<Runner> = candidates.iter().map(runner).collect();
@@ -317,6 +324,7 @@ impl<S: Scorer> Race<'_, S> {
                     let scores =
                         self.scores(number, &candidate.entrant, &baseline.specimens, networks)?;
                     for (&network, &score) in networks.iter().zip(&scores) {
+                        runner.idle &= score == baseline.scores[network];
                         runner.gains.push(baseline.difference(network, score));
                     }
                     runner.scores.extend(scores);
@@ -346,8 +354,7 @@ fn give_up(runners: &mut [Runner], rule_of: impl Fn(usize) -> usize) {
         let gains = &runners[at].gains;
         let best = best_of(rule_of(at)).map_or(&[][..], |best| &runners[best].gains[..]);
         let behind_best: Vec<f64> = gains.iter().zip(best).map(|(own, best)| own - best).collect();
-        let idle = gains.iter().all(|&gain| gain == 0.0);
-        !idle && !is_behind(gains) && !is_behind(&behind_best)
+        !runners[at].idle && !is_behind(gains) && !is_behind(&behind_best)
     };
     let stay: Vec<bool> = (0..runners.len()).map(|at| runners[at].alive && stays(at)).collect();
     runners.iter_mut().zip(stay).for_each(|(runner, stay)| runner.alive = stay);
@@ -395,6 +402,33 @@ mod tests {
         assert!(gain.is_sure(3.4) && !gain.is_sure(3.5));
         assert!(!Gain::of(&[5.0]).is_sure(4.0) && !Gain::of(&[]).is_sure(4.0));
         assert!(!Gain::of(&[-1.0, -1.1]).is_sure(4.0));
+    }
+
+    #[test]
+    fn the_worst_networks_come_first_and_other_differences_are_not_idle() {
+        let specimens = crate::spec::Specification::general_purpose().specimens(1);
+        let specimens = specimens[..8].to_vec();
+        let scores = vec![0.0, -4.0, 1.0, 2.0, 3.0, 4.0, -5.0, 5.0];
+        let objective = Objective { worst: Some(0.25), ..Objective::default() };
+        let baseline = Baseline::of_scores(&objective, specimens, scores, 1);
+        // The two worst, and the one up to which their gains count.
+        let mut first = baseline.order[..3].to_vec();
+        first.sort_unstable();
+        assert_eq!(first, [0, 1, 6]);
+        // A candidate that differs on a better network only may still gain on the others.
+        assert_eq!(baseline.difference(2, 1.5), 0.0);
+        let runner = |idle| Runner {
+            networks: vec![2, 1],
+            scores: vec![1.5],
+            gains: vec![0.0],
+            idle,
+            alive: true,
+        };
+        let mut runners = [runner(false), runner(true)];
+        give_up(&mut runners, |at| at);
+        assert_eq!(runners.map(|runner| runner.alive), [true, false]);
+        assert_eq!(baseline.gain(&[6], &[-4.5]).total, 8.0 * 0.25);
+        assert_eq!(baseline.gain(&[2, 6], &[-6.0, 9.0]).total, 8.0 * -0.5);
     }
 
     #[test]

@@ -172,11 +172,16 @@ impl Folder {
     ) -> Result<Vec<E>, FolderError> {
         let text = fs::read(self.file("log.jsonl")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let entries = text.lines().map_while(|line| serde_json::from_str::<E>(line).ok());
+        let lines = || text.split_inclusive('\n');
+        let entries = lines().map_while(|line| serde_json::from_str::<E>(line).ok());
         let entries: Vec<E> = entries.take_while(kept).collect();
-        let kept: usize = text.lines().take(entries.len()).map(|line| line.len() + 1).sum();
-        if kept != text.len() {
-            self.write("log.jsonl", text.get(..kept).unwrap_or_default())?;
+        let mut whole: String = lines().take(entries.len()).collect();
+        // The next line is appended.
+        if !whole.is_empty() && !whole.ends_with('\n') {
+            whole.push('\n');
+        }
+        if whole != text {
+            self.write("log.jsonl", &whole)?;
         }
         Ok(entries)
     }

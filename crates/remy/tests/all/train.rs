@@ -335,6 +335,21 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
 }
 
 #[test]
+fn a_log_whose_last_line_has_no_end_stays() {
+    let folder = paceline_testing::Folder::new("log");
+    let (mut trainer, _) = open(&folder);
+    for _ in 0..2 {
+        trainer.step(&|| false).expect("a step");
+    }
+    drop(trainer);
+    let path = folder.root().join("log.jsonl");
+    let whole = std::fs::read_to_string(&path).expect("a log");
+    std::fs::write(&path, whole.trim_end()).expect("written");
+    assert_eq!(open(&folder).1.len(), 2);
+    assert_eq!(std::fs::read_to_string(&path).expect("a log"), whole);
+}
+
+#[test]
 fn what_gains_beyond_doubt_need_not_be_confirmed() {
     let runs = |confirm: &str| {
         let counting = CountingEvaluator::default();

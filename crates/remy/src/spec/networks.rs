@@ -120,8 +120,9 @@ impl Specification {
                 if known.are_beside {
                     network.senders += senders;
                 } else {
-                    // If two tables are trained, either kind of sender may be alone.
-                    let least = u32::from(!self.trains_two());
+                    // If both kinds are scored or trained, either kind may be alone.
+                    let both = self.trains_two() || self.objective.others_delta.is_some();
+                    let least = u32::from(!both);
                     senders = senders.min(network.senders.saturating_sub(least));
                 }
                 Others { scheme: known.schemes.get(scheme.round() as usize).cloned(), senders }

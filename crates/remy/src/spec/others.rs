@@ -27,7 +27,7 @@ pub struct OthersRange {
     /// Number of these senders.
     pub senders: Range,
     /// True if they are added to the network's senders. Otherwise they are some of these; at least
-    /// one sender keeps the scheme being tried, unless both tables are trained.
+    /// one sender keeps the scheme being tried, unless both kinds are scored or trained.
     pub are_beside: bool,
     /// Share of the networks that have them, drawn for each network.
     pub share: f64,

@@ -391,3 +391,23 @@ fn aims_count_quantiles_of_delay_and_packets_sent_in_vain() {
         assert!(error.contains(problem), "{objective}: {error}");
     }
 }
+
+/// The second table of a pair is scored on the networks on which it was trained, also on those without
+/// its own senders.
+#[test]
+fn either_kind_of_sender_may_be_alone_if_both_are_scored() {
+    let own = |delta: &str| {
+        let text = format!(
+            "[networks]\nlink = \"4Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"1s\"\noff = \"1s\"\n\
+             others = {{ scheme = \"cubic\", senders = {{ from = 0, to = 2, steps = 3 }} }}\n{delta}"
+        );
+        let specification = Specification::parse(&text).expect("a specification");
+        let own = |specimen: &paceline_remy::spec::Specimen| {
+            let network = &specimen.network;
+            network.senders - network.others.as_ref().map_or(0, |others| others.senders)
+        };
+        specification.specimens(1).iter().map(own).collect::<Vec<u32>>()
+    };
+    assert_eq!(own("[objective]\nothers_delta = 1.0\n"), [2, 1, 0]);
+    assert_eq!(own(""), [2, 1, 1]);
+}

@@ -6,6 +6,7 @@ use toml::Value;
 
 use super::quantity::{Kind, names};
 use super::{Range, SpecificationError};
+use crate::network::PACKET;
 
 const KEY: &str = "networks.buffer";
 
@@ -68,6 +69,11 @@ impl Buffers {
             let (names, range) = names(KEY, written)?;
             let sizes = names.iter().map(|name| BufferSize::parse(name).map_err(fail));
             let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+            for size in &sizes {
+                if let BufferSize::Bytes(bytes) = size {
+                    holds_a_packet(*bytes as f64)?;
+                }
+            }
             return Ok(Buffers { range, unit: BufferUnit::Listed(sizes) });
         };
         // The unit is that of `from`; `to` must have the same one.
@@ -88,8 +94,23 @@ impl Buffers {
                 return Err(fail(problem.into()));
             }
         };
-        Ok(Buffers { range: kind.range(written)?, unit })
+        let range = kind.range(written)?;
+        if unit == BufferUnit::Bytes {
+            holds_a_packet(range.from)?;
+        }
+        Ok(Buffers { range, unit })
     }
+}
+
+/// Returns an error if a buffer of this many bytes has no room for a packet: it would drop all.
+fn holds_a_packet(bytes: f64) -> Result<(), SpecificationError> {
+    if bytes >= f64::from(PACKET) {
+        return Ok(());
+    }
+    let problem = format!(
+        "{bytes} bytes hold no packet, which has {PACKET} bytes: write \"{PACKET}B\" or more"
+    );
+    Err(SpecificationError::value(KEY, problem))
 }
 
 fn packets(text: &str) -> Result<f64, String> {

@@ -411,3 +411,20 @@ fn either_kind_of_sender_may_be_alone_if_both_are_scored() {
     assert_eq!(own("[objective]\nothers_delta = 1.0\n"), [2, 1, 0]);
     assert_eq!(own(""), [2, 1, 1]);
 }
+
+#[test]
+fn buffers_of_bytes_hold_a_packet() {
+    let read = |buffer: &str| {
+        Specification::parse(&format!(
+            "[networks]\nlink = \"4Mbps\"\nrtt = \"40ms\"\nsenders = 2\non = \"1s\"\noff = \"1s\"\n\
+             buffer = {buffer}\n"
+        ))
+    };
+    for small in ["\"100B\"", "[\"64kB\", \"1249B\"]", "{ from = \"1B\", to = \"9kB\", steps = 2 }"]
+    {
+        let error = read(small).expect_err(small).to_string();
+        assert!(error.contains("line 7: networks.buffer: "), "{error}");
+        assert!(error.contains("write \"1250B\" or more"), "{error}");
+    }
+    assert!(read("[\"1250B\", \"1\", \"inf\"]").is_ok());
+}

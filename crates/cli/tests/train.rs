@@ -198,6 +198,11 @@ fn a_training_begins_with_a_table_and_outlives_a_changed_comment() {
     for (settings, table, problem) in [
         ("r = { least = 1.0, most = 30.0 }", "general-delta1", "line 11: training.r: rule "),
         ("signals = [\"rec_ewma\"]", "general-delta1", "training.signals: the table to start from"),
+        (
+            "signals = [\"rec_ewma\", \"send_ewma\", \"rtt_ratio\", \"ack_gap\"]\ntimer = \"20ms\"",
+            "general-delta1",
+            "training.timer: the table to start from has no timer: remove this key",
+        ),
         ("", "no-table", "a built-in table would be one of starter"),
     ] {
         let text = format!("{SPECIFICATION}[training]\n{settings}\n");

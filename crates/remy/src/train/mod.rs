@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_schemes::remy::{RuleTable, RuleTree};
+use paceline_schemes::remy::RuleTable;
 use thiserror::Error;
 
 pub use evaluator::{EvaluatorWork, TrainingEvaluator};
@@ -83,7 +83,7 @@ pub struct Plan<'a> {
     /// The seed.
     pub seed: u64,
     /// The table to start from; `None` for the single rule of the settings.
-    pub start: Option<&'a RuleTree>,
+    pub start: Option<&'a RuleTable>,
 }
 
 impl<'a> Plan<'a> {
@@ -143,7 +143,7 @@ impl<E: Evaluator> Trainer<E> {
         settings.check(&specification).map_err(|error| error.in_text(text))?;
         let tree = match start {
             None => settings.first(),
-            Some(tree) => settings.start_with(tree.clone()).map_err(|error| error.in_text(text))?,
+            Some(table) => settings.start_with(table).map_err(|error| error.in_text(text))?,
         };
         let two = specification.trains_two();
         let table = RuleTable::new(tree)?.with_timer(settings.timer);

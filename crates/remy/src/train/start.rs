@@ -1,6 +1,6 @@
 //! Training that starts from a given table instead of one rule.
 
-use paceline_schemes::remy::{Action, RuleTree, SIGNALS, Signal};
+use paceline_schemes::remy::{Action, RuleTable, RuleTree, SIGNALS, Signal};
 
 use super::settings::Settings;
 use crate::spec::SpecificationError;
@@ -10,10 +10,19 @@ impl Settings {
     /// signals of these settings.
     ///
     /// # Errors
-    /// An action is out of bounds, or the table is divided by a signal that these settings do not
-    /// name.
-    pub fn start_with(&self, mut tree: RuleTree) -> Result<RuleTree, SpecificationError> {
+    /// An action is out of bounds, the table has another timer than these settings, or it is
+    /// divided by a signal that these settings do not name.
+    pub fn start_with(&self, table: &RuleTable) -> Result<RuleTree, SpecificationError> {
         let fail = |key, problem: String| Err(SpecificationError::value(key, problem));
+        let timer = table.timer();
+        if timer != self.timer {
+            let problem = match timer.is_zero() {
+                true => "the table to start from has no timer: remove this key".to_string(),
+                false => format!("the table to start from has a timer: write \"{timer}\""),
+            };
+            return fail("training.timer", problem);
+        }
+        let mut tree = table.tree();
         let divided = divided(&tree);
         for signal in Signal::ALL {
             if divided[signal.index()] && !self.signals[signal.index()] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use paceline_remy::train::{EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator};
-use paceline_schemes::remy::RuleTree;
+use paceline_schemes::remy::RuleTable;
 use serde::Serialize;
 
 use super::page;
@@ -85,27 +85,27 @@ impl Train {
             .map_err(|_| self.problem("it is not UTF-8"))?;
         let start = match &self.from {
             None => None,
-            Some(name) => Some(super::table(name)?.tree()),
+            Some(name) => Some(super::table(name)?),
         };
         // Creates no folder if the specification is wrong.
         let work = Arc::new(EvaluatorWork::default());
         let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
-        Trainer::new(&self.plan(&text, start.as_ref(), self.search.seed()), evaluator, work)
+        Trainer::new(&self.plan(&text, start.as_deref(), self.search.seed()), evaluator, work)
             .map_err(|error| self.fail(error))?;
-        let report = self.search.install(|| self.train_all(&text, start.as_ref()))?;
+        let report = self.search.install(|| self.train_all(&text, start.as_deref()))?;
         if self.search.json {
             return output::print_line(&report);
         }
         output::print(&report.words())
     }
 
-    fn plan<'a>(&'a self, text: &'a str, start: Option<&'a RuleTree>, seed: u64) -> Plan<'a> {
+    fn plan<'a>(&'a self, text: &'a str, start: Option<&'a RuleTable>, seed: u64) -> Plan<'a> {
         Plan { start, ..Plan::new(text, self.specification.parent(), seed) }
     }
 
     /// Trains with each of the seeds. If there are several, scores the table with the best validation
     /// score on the test set.
-    fn train_all(&self, text: &str, start: Option<&RuleTree>) -> Result<TrainDocument, Error> {
+    fn train_all(&self, text: &str, start: Option<&RuleTable>) -> Result<TrainDocument, Error> {
         let all = self.search.each_seed(|seed, folder, limits| {
             self.train(&self.plan(text, start, seed), folder, limits)
         })?;

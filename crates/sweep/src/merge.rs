@@ -1,5 +1,6 @@
 //! Joins the tables of all shards of a sweep.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -41,10 +42,25 @@ pub enum MergeError {
         .1.display()
     )]
     Other(PathBuf, PathBuf),
+    /// A file is a table, but not one of a shard.
+    #[error("{}: is no table of `paceline sweep`; move it into another folder", .0.display())]
+    Foreign(PathBuf),
+    /// Two files have the same shard.
+    #[error("{}: has runs that {} has, too; remove one of the two files", .0.display(), .1.display())]
+    Overlap(PathBuf, PathBuf),
+    /// Two files are of different divisions of the sweep, so that a run may stand in both.
+    #[error(
+        "{}: is part {} of the sweep, and {} is part {}; remove the parts of one of the two divisions",
+        .0.display(),
+        .1,
+        .2.display(),
+        .3
+    )]
+    Division(PathBuf, Shard, PathBuf, Shard),
     /// Shards are missing.
     #[error("{}: has no table of shard {}; run `paceline sweep` with --shard {}", .0.display(), .1.join(", "), .1[0])]
     Missing(PathBuf, Vec<String>),
-    /// The tables have too few or too many runs.
+    /// The tables have not as many runs as the sweep.
     #[error("{}: the tables have {} runs, and the sweep {}", .0.display(), .1, .2)]
     Runs(PathBuf, u64, u64),
 }
@@ -52,17 +68,18 @@ pub enum MergeError {
 /// Returns the table of all shards in `folder`, in the order of the runs, and the facts about it.
 ///
 /// # Errors
-/// A shard is missing, or a table belongs to another sweep.
+/// A shard is missing or there twice, or a table belongs to another sweep or to none.
 pub fn merge(folder: &Path) -> Result<(Table, Facts), MergeError> {
     let files = files(folder)?;
     let mut joined: Option<(PathBuf, Table, Facts)> = None;
-    let mut shards: Vec<Shard> = Vec::new();
+    let mut shards: Vec<(Shard, PathBuf)> = Vec::new();
     for path in files {
         let (table, facts) = read_parquet(&path)
             .map_err(|source| MergeError::Parquet { path: path.clone(), source })?;
-        let shard: Option<Shard> = fact(&facts, SHARD).and_then(|shard| shard.parse().ok());
-        shards.extend(shard);
+        let shard = fact(&facts, SHARD).and_then(|shard| shard.parse::<Shard>().ok());
+        let Some(shard) = shard else { return Err(MergeError::Foreign(path)) };
         let Some((first, all, of_first)) = &mut joined else {
+            shards.push((shard, path.clone()));
             joined = Some((path, table, facts));
             continue;
         };
@@ -76,6 +93,15 @@ pub fn merge(folder: &Path) -> Result<(Table, Facts), MergeError> {
         if !fits {
             return Err(MergeError::Other(path, first.clone()));
         }
+        for (known, of_known) in &shards {
+            if *known == shard {
+                return Err(MergeError::Overlap(path, of_known.clone()));
+            }
+            if known.of() != shard.of() {
+                return Err(MergeError::Division(path, shard, of_known.clone(), *known));
+            }
+        }
+        shards.push((shard, path));
     }
     let (_, table, mut facts) = joined.ok_or_else(|| MergeError::Nothing(folder.into()))?;
     let missing = missing(&shards);
@@ -110,11 +136,12 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, MergeError> {
     Ok(files)
 }
 
-/// Returns the shards that are not there.
-fn missing(shards: &[Shard]) -> Vec<String> {
-    let of = shards.first().map_or(1, |shard| shard.of());
+/// Returns the shards that are not there. All that are there are of one division.
+fn missing(shards: &[(Shard, PathBuf)]) -> Vec<String> {
+    let of = shards.first().map_or(1, |(shard, _)| shard.of());
+    let known: HashSet<String> = shards.iter().map(|(shard, _)| shard.to_string()).collect();
     let all = (1..=of).map(|number| format!("{number}/{of}"));
-    all.filter(|text| !shards.iter().any(|shard| shard.to_string() == *text)).collect()
+    all.filter(|text| !known.contains(text)).collect()
 }
 
 /// Returns the table in the order of its runs, and their number.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_sweep::{
-    Grid, MergeError, Progress, Shard, Table, Values, merge, read_parquet, sweep,
+    Grid, MergeError, Progress, Shard, Table, Values, merge, read_parquet, sweep, write_parquet,
 };
 use paceline_testing::Folder;
 
@@ -99,6 +99,33 @@ fn tables_of_another_sweep_are_refused() {
     assert!(matches!(error, MergeError::Other(..)), "{error}");
     let nothing = Folder::new("nothing");
     assert!(matches!(merge(nothing.root()), Err(MergeError::Nothing(_))));
+}
+
+#[test]
+fn runs_that_stand_in_two_tables_are_refused() {
+    let folder = Folder::new("overlap");
+    let grid = grid(SWEEP);
+    let part = |name: &str| folder.root().join(name);
+    let said = || merge(folder.root()).expect_err("a run stands in two tables").to_string();
+    make(&grid, "1/2", &folder);
+    make(&grid, "2/2", &folder);
+    assert_eq!(merged(&folder).rows(), 32);
+    // The whole beside its parts, a part of another division, a copy.
+    make(&grid, "1/1", &folder);
+    assert!(said().contains("part-1-of-2.parquet: is part 1/2 of the sweep, and "), "{}", said());
+    std::fs::remove_file(part("part-1-of-1.parquet")).expect("removed");
+    make(&grid, "2/3", &folder);
+    assert!(said().contains("part-2-of-3.parquet: is part 2/3 of the sweep, and "), "{}", said());
+    std::fs::remove_file(part("part-2-of-3.parquet")).expect("removed");
+    let copy = part("part-1-of-2 (copy).parquet");
+    std::fs::copy(part("part-1-of-2.parquet"), &copy).expect("copied");
+    assert!(said().contains("has runs that "), "{}", said());
+    assert!(said().contains("part-1-of-2 (copy).parquet has, too; remove one"), "{}", said());
+    // The joined table has the facts of the sweep, but no part.
+    std::fs::remove_file(&copy).expect("removed");
+    let (table, facts) = merge(folder.root()).expect("merged");
+    write_parquet(&part("part-all.parquet"), &table, &facts).expect("written");
+    assert!(said().contains("part-all.parquet: is no table of `paceline sweep`"), "{}", said());
 }
 
 #[test]

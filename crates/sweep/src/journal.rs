@@ -38,22 +38,22 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Opens the journal at `path`. Returns the runs that it has if it begins with `head`; else it begins anew. A last
-    /// line that was cut off counts as not written.
+    /// line that was cut off or is damaged counts as not written, and so do the lines after it.
     pub(crate) fn open(path: &Path, head: &Head) -> io::Result<(Journal, BTreeMap<u64, Rows>)> {
         let mut done = BTreeMap::new();
         let mut keep = 0;
         if let Ok(file) = File::open(path) {
             let mut reader = BufReader::new(file);
-            let mut line = String::new();
+            let mut line = Vec::new();
             let mut is_head = true;
-            while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
+            while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
                 if is_head {
-                    match serde_json::from_str::<Head>(&line) {
+                    match serde_json::from_slice::<Head>(&line) {
                         Ok(found) if found == *head => is_head = false,
                         _ => break,
                     }
                 } else {
-                    let Ok(Line { job, rows }) = serde_json::from_str(&line) else { break };
+                    let Ok(Line { job, rows }) = serde_json::from_slice(&line) else { break };
                     done.insert(job, rows);
                 }
                 keep += line.len() as u64;
@@ -73,9 +73,9 @@ impl Journal {
 
     /// Returns the digest of the sweep whose journal is at `path`; `None` if there is no journal.
     pub(crate) fn sweep_of(path: &Path) -> Option<String> {
-        let mut line = String::new();
-        BufReader::new(File::open(path).ok()?).read_line(&mut line).ok()?;
-        serde_json::from_str::<Head>(&line).ok().map(|head| head.sweep)
+        let mut line = Vec::new();
+        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+        serde_json::from_slice::<Head>(&line).ok().map(|head| head.sweep)
     }
 
     /// Adds a run's rows.
@@ -127,6 +127,15 @@ mod tests {
         drop(journal);
         let (journal, done) = Journal::open(&path, &head("a")).expect("a journal");
         assert_eq!(done.keys().copied().collect::<Vec<_>>(), [0, 2]);
+        drop(journal);
+        // A damaged line ends the part that is kept.
+        let mut bytes = std::fs::read(&path).expect("read");
+        let last = bytes[..bytes.len() - 1].iter().rposition(|byte| *byte == b'\n').expect("lines");
+        bytes[last + 5] = 0xff;
+        std::fs::write(&path, &bytes).expect("damaged");
+        let (journal, done) = Journal::open(&path, &head("a")).expect("a journal");
+        assert_eq!(done.into_keys().collect::<Vec<_>>(), [0]);
+        assert_eq!(std::fs::read(&path).expect("read"), bytes[..=last]);
         drop(journal);
         let (journal, done) = Journal::open(&path, &head("b")).expect("a journal");
         assert!(done.is_empty());

@@ -1,7 +1,7 @@
 //! The journal of a shard: the rows of each finished run, so that a shard that was stopped continues where it was.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,30 +37,43 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`. Returns the runs that it has if it begins with `head`; else it begins anew. A last
-    /// line that was cut off or is damaged counts as not written, and so do the lines after it.
+    /// Opens the journal at `path`, and locks it until it is dropped. Returns the runs that it has if it begins with
+    /// `head`; else it begins anew. A last line that was cut off or is damaged counts as not written, and so do the lines
+    /// after it.
+    ///
+    /// # Errors
+    /// Another process or call has it open, or it cannot be read or written.
     pub(crate) fn open(path: &Path, head: &Head) -> io::Result<(Journal, BTreeMap<u64, Rows>)> {
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).read(true).write(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let problem = "another `paceline sweep` makes this part; wait for its end";
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, problem));
+            }
+            // Some shared file systems have no locks.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         let mut done = BTreeMap::new();
         let mut keep = 0;
-        if let Ok(file) = File::open(path) {
-            let mut reader = BufReader::new(file);
-            let mut line = Vec::new();
-            let mut is_head = true;
-            while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
-                if is_head {
-                    match serde_json::from_slice::<Head>(&line) {
-                        Ok(found) if found == *head => is_head = false,
-                        _ => break,
-                    }
-                } else {
-                    let Ok(Line { job, rows }) = serde_json::from_slice(&line) else { break };
-                    done.insert(job, rows);
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        let mut is_head = true;
+        while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            if is_head {
+                match serde_json::from_slice::<Head>(&line) {
+                    Ok(found) if found == *head => is_head = false,
+                    _ => break,
                 }
-                keep += line.len() as u64;
-                line.clear();
+            } else {
+                let Ok(Line { job, rows }) = serde_json::from_slice(&line) else { break };
+                done.insert(job, rows);
             }
+            keep += line.len() as u64;
+            line.clear();
         }
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
         file.set_len(keep)?;
         let mut file = BufWriter::new(file);
         io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
@@ -89,10 +102,13 @@ impl Journal {
         self.file.flush()
     }
 
-    /// Removes the journal.
+    /// Removes the journal, if nobody else has.
     pub(crate) fn remove(self) -> io::Result<()> {
         drop(self.file);
-        std::fs::remove_file(&self.path)
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
     }
 }
 

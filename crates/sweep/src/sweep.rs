@@ -90,8 +90,8 @@ pub struct Swept {
 /// there is not made again, unless another version of the program made it.
 ///
 /// # Errors
-/// A combination of this shard is invalid, or the folder has runs of another sweep: then nothing has run. Or a file cannot be
-/// written, or `progress` has ended the sweep.
+/// A combination of this shard is invalid, the folder has runs of another sweep, or another process makes this shard there:
+/// then nothing has run. Or a file cannot be written, or `progress` has ended the sweep.
 pub fn sweep(
     grid: &Grid,
     shard: Shard,
@@ -120,6 +120,12 @@ pub fn sweep(
     }
     let io = |source| SweepError::Io { path: path.clone(), source };
     let (journal, mut done) = Journal::open(&path, &head).map_err(io)?;
+    // Another process may have ended in between.
+    if is_made(&file, &head) {
+        journal.remove().map_err(io)?;
+        progress.begin(runs, runs);
+        return Ok(Swept { file, all, runs, found: runs });
+    }
     done.retain(|job, _| *job < all && shard.has(*job));
     let found = done.len() as u64;
     progress.begin(runs, found);

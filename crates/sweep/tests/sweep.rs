@@ -1,6 +1,7 @@
 //! Shards of a sweep: together they are the whole, and a shard that was stopped continues.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_sweep::{
@@ -163,6 +164,35 @@ fn a_swept_key_that_every_table_has_gets_a_column_of_its_own() {
     assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
     let Some(Values::Whole(swept)) = table.column("grid.seed") else { panic!("{names:?}") };
     assert!(swept.iter().all(|seed| matches!(seed, Some(7 | 8))));
+}
+
+/// Calls `sweep` for the same part while it runs, and keeps what it says.
+struct Second<'a> {
+    folder: &'a Folder,
+    said: Mutex<String>,
+}
+
+impl Progress for Second<'_> {
+    fn begin(&self, _all: u64, _done: u64) {
+        let (grid, names) = (grid(SWEEP), paceline_remy::names());
+        let shard: Shard = "1/2".parse().expect("a shard");
+        let error = sweep(&grid, shard, self.folder.root(), &names, &Count::default());
+        *self.said.lock().expect("no panic") = error.expect_err("a second sweep").to_string();
+    }
+
+    fn ended(&self) {}
+}
+
+#[test]
+fn a_part_is_made_by_one_process_at_a_time() {
+    let folder = Folder::new("twice");
+    let second = Second { folder: &folder, said: Mutex::default() };
+    let shard: Shard = "1/2".parse().expect("a shard");
+    let made = sweep(&grid(SWEEP), shard, folder.root(), &paceline_remy::names(), &second);
+    assert_eq!(made.expect("the first goes on").found, 0);
+    let said = second.said.into_inner().expect("no panic");
+    assert!(said.contains("part-1-of-2.journal: another `paceline sweep` makes this"), "{said}");
+    assert_eq!(make(&grid(SWEEP), "1/2", &folder), (8, 0));
 }
 
 #[test]

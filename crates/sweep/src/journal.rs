@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::sweep::Owner;
 use crate::table::Cell;
 
 /// Rows of a run.
@@ -21,6 +22,11 @@ pub(crate) struct Head {
     pub(crate) version: String,
     /// The shard.
     pub(crate) shard: String,
+}
+
+impl Head {
+    /// The first bytes of every journal.
+    const BEGIN: &[u8] = b"{\"sweep\":\"";
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,11 +90,24 @@ impl Journal {
         Ok((journal, done))
     }
 
-    /// Returns the digest of the sweep whose journal is at `path`; `None` if there is no journal.
-    pub(crate) fn sweep_of(path: &Path) -> Option<String> {
+    /// Returns who has written the journal at `path`, by its first line.
+    pub(crate) fn owner_of(path: &Path) -> Owner {
         let mut line = Vec::new();
-        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
-        serde_json::from_slice::<Head>(&line).ok().map(|head| head.sweep)
+        // More than a first line has.
+        let most = 1 << 16;
+        let Ok(file) = File::open(path) else { return Owner::Nobody };
+        if BufReader::new(file.take(most)).read_until(b'\n', &mut line).is_err() {
+            return Owner::Nobody;
+        }
+        if let Ok(head) = serde_json::from_slice::<Head>(&line) {
+            return Owner::Sweep(head.sweep);
+        }
+        // A first line that was cut off.
+        let same = line.iter().zip(Head::BEGIN).take_while(|(a, b)| a == b).count();
+        if same == line.len() || (same == Head::BEGIN.len() && !line.ends_with(b"\n")) {
+            return Owner::Nobody;
+        }
+        Owner::Foreign
     }
 
     /// Adds a run's rows.

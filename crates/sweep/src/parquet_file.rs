@@ -8,7 +8,7 @@ use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{FileMetaData, KeyValue};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -88,6 +88,20 @@ fn write_column(
     Ok(())
 }
 
+/// Reads the facts about a table, which may be of another program, from the end of its file.
+///
+/// # Errors
+/// The file cannot be read, or is no Parquet file.
+pub(crate) fn read_facts(path: &Path) -> Result<Facts, ParquetError> {
+    let reader = SerializedFileReader::new(File::open(path)?)?;
+    Ok(facts(reader.metadata().file_metadata()))
+}
+
+fn facts(about: &FileMetaData) -> Facts {
+    let facts = about.key_value_metadata().into_iter().flatten();
+    facts.map(|fact| (fact.key.clone(), fact.value.clone().unwrap_or_default())).collect()
+}
+
 /// Reads a table that [`write_parquet`] has written, and the facts about it.
 ///
 /// # Errors
@@ -95,12 +109,7 @@ fn write_column(
 pub fn read_parquet(path: &Path) -> Result<(Table, Vec<(String, String)>), ParquetError> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
     let about = reader.metadata().file_metadata();
-    let facts: Facts = about
-        .key_value_metadata()
-        .into_iter()
-        .flatten()
-        .map(|fact| (fact.key.clone(), fact.value.clone().unwrap_or_default()))
-        .collect();
+    let facts = facts(about);
     let mut table = Table::default();
     for column in about.schema_descr().columns() {
         let kind = match column.physical_type() {

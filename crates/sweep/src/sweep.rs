@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::grid::{Grid, GridError};
 use crate::journal::{Head, Journal, Rows};
-use crate::parquet_file::write_parquet;
+use crate::parquet_file::{read_facts, read_parquet, write_parquet};
 use crate::rows::{empty, rows};
 use crate::shard::Shard;
 
@@ -42,6 +42,12 @@ pub enum SweepError {
         .0.display()
     )]
     Other(PathBuf),
+    /// A file of the part's name was not written by a sweep.
+    #[error(
+        "{}: was not written by `paceline sweep`, which would overwrite it; choose another folder, or move the file",
+        .0.display()
+    )]
+    Foreign(PathBuf),
     /// A file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -90,7 +96,7 @@ pub struct Swept {
 /// there is not made again, unless another version of the program made it.
 ///
 /// # Errors
-/// A combination of this shard is invalid, the folder has runs of another sweep, or another process makes this shard there:
+/// A combination of this shard is invalid, the folder has runs of another sweep or a foreign file of the part's name, or another process makes this shard there:
 /// then nothing has run. Or a file cannot be written, or `progress` has ended the sweep.
 pub fn sweep(
     grid: &Grid,
@@ -109,9 +115,13 @@ pub fn sweep(
         shard: shard.to_string(),
     };
     let path = folder.join(format!("{}.journal", shard.file_stem()));
-    for (path, sweep) in [(&file, sweep_of(&file)), (&path, Journal::sweep_of(&path))] {
-        if sweep.is_some_and(|sweep| sweep != head.sweep) {
-            return Err(SweepError::Other(path.clone()));
+    for (path, owner) in [(&file, owner_of(&file)), (&path, Journal::owner_of(&path))] {
+        match owner {
+            Owner::Sweep(sweep) if sweep != head.sweep => {
+                return Err(SweepError::Other(path.clone()));
+            }
+            Owner::Foreign => return Err(SweepError::Foreign(path.clone())),
+            Owner::Sweep(_) | Owner::Nobody => {}
         }
     }
     if is_made(&file, &head) {
@@ -204,15 +214,26 @@ impl FirstJobs {
     }
 }
 
-/// Returns the digest of the sweep whose table the file has; `None` if it is none.
-fn sweep_of(file: &Path) -> Option<String> {
-    let (_, facts) = crate::parquet_file::read_parquet(file).ok()?;
-    facts.into_iter().find(|(name, _)| name == SWEEP).map(|(_, sweep)| sweep)
+/// Who has written a file of a part's name.
+pub(crate) enum Owner {
+    /// There is no file, or a kill or a power cut has left none that is whole.
+    Nobody,
+    /// The sweep with this digest.
+    Sweep(String),
+    /// Another program.
+    Foreign,
+}
+
+/// Returns who has written a table.
+fn owner_of(file: &Path) -> Owner {
+    let Ok(facts) = read_facts(file) else { return Owner::Nobody };
+    let sweep = facts.into_iter().find(|(name, _)| name == SWEEP);
+    sweep.map_or(Owner::Foreign, |(_, sweep)| Owner::Sweep(sweep))
 }
 
 /// Returns true if the file has the finished table of this shard.
 fn is_made(file: &Path, head: &Head) -> bool {
-    let Ok((_, facts)) = crate::parquet_file::read_parquet(file) else { return false };
+    let Ok((_, facts)) = read_parquet(file) else { return false };
     let is = |name: &str, value: &str| facts.iter().any(|fact| fact.0 == name && fact.1 == value);
     is(SWEEP, &head.sweep) && is(SHARD, &head.shard) && is(VERSION, &head.version)
 }

@@ -219,6 +219,43 @@ fn runs_of_another_sweep_are_not_overwritten() {
 }
 
 #[test]
+fn files_of_other_programs_are_not_overwritten() {
+    let folder = Folder::new("foreign");
+    let grid = grid(SWEEP);
+    let [table, journal] =
+        ["parquet", "journal"].map(|end| folder.root().join(format!("part-1-of-2.{end}")));
+    let refused = |path: &Path| {
+        let before = std::fs::read(path).expect("a file");
+        let shard: Shard = "1/2".parse().expect("a shard");
+        let made = sweep(&grid, shard, folder.root(), &paceline_remy::names(), &Count::default());
+        let said = made.expect_err("a foreign file").to_string();
+        assert!(said.contains("was not written by `paceline sweep`"), "{said}");
+        assert!(said.starts_with(&path.display().to_string()), "{said}");
+        assert_eq!(std::fs::read(path).expect("a file"), before);
+        std::fs::remove_file(path).expect("removed");
+    };
+    write_parquet(&table, &Table::default(), &[]).expect("written");
+    refused(&table);
+    for text in ["Monday: slept\n", "no line", "{}\n", "{\"sweep\":\"on\"}\n", "\n", "{\"sweet\":"]
+    {
+        std::fs::write(&journal, text).expect("written");
+        refused(&journal);
+    }
+    // What a kill or a power cut leaves is made anew.
+    for (path, rest) in [
+        (&journal, ""),
+        (&journal, "{\"sw"),
+        (&journal, "{\"sweep\":\"0123"),
+        (&table, ""),
+        (&table, "PAR1 and no more"),
+    ] {
+        std::fs::write(path, rest).expect("written");
+        assert_eq!(make(&grid, "1/2", &folder), (0, 8), "{rest}");
+        std::fs::remove_file(&table).expect("removed");
+    }
+}
+
+#[test]
 fn a_changed_recording_starts_another_sweep() {
     let (folder, files) = (Folder::new("recordings"), Folder::new("recorded"));
     let text = SWEEP

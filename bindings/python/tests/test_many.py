@@ -122,6 +122,7 @@ def test_wrong_grids_name_the_key():
         ({"link.*.rate": "1Mbps"}, TypeError, r"values\['link\.\*\.rate'\]: expected a list"),
         ({"link.*.rate": []}, ValueError, "expected at least one value"),
         ({"link.*.rate": [object()]}, TypeError, "nothing for object"),
+        ({"seed": [2**63, 1]}, ValueError, rf"values\['seed'\]: expected a whole number .*not {2**63}"),
         ({}, TypeError, "expected lists of values by key"),
     ]:
         with pytest.raises(error, match=message):

@@ -99,11 +99,17 @@ def test_bins_that_would_fill_memory_are_refused():
         scenario.replace(duration="1s").replace(bin="1ms").replace(duration="100h")
     with pytest.raises(ValueError, match="seed: expected a whole number"):
         scenario.replace(seed=-1)
+    # Tables of sweeps have whole numbers with a sign.
+    with pytest.raises(ValueError, match="seed: expected a whole number"):
+        scenario.replace(seed=2**63)
+    assert list(scenario.replace(seed=2**63 - 1, duration="1s").run().runs["seed"]) == [2**63 - 1]
 
 
 def test_objects_that_no_file_can_hold():
     with pytest.raises(TypeError, match=r"flow\[0\].rtt"):
         paceline.Scenario(**{**FIELDS, "flows": [{"scheme": "cubic", "rtt": object()}]})
+    with pytest.raises(ValueError, match=f"seed: expected a whole number .*not {2**63}"):
+        paceline.Scenario(**{**FIELDS, "seed": 2**63})
 
 
 def test_an_outcome_has_frames_plots_and_json():

@@ -9,6 +9,7 @@ use paceline_requests::written;
 pub(crate) use paceline_requests::written::{
     ComparedSchemes, Schemes, bin, buffer, length, rate, rtt,
 };
+use paceline_sim::runs::MAX_SEED;
 use paceline_sim::scenario::Capacity;
 use paceline_trace::Delays;
 use paceline_transfer::udp::check_form;
@@ -17,6 +18,12 @@ use paceline_wire::LONGEST_IDLE;
 use crate::output::{self, Error};
 use crate::registries;
 pub(crate) use crate::registries::{compared, schemes};
+
+/// Reads a seed.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.trim().parse().ok().filter(|seed| *seed <= MAX_SEED);
+    seed.ok_or_else(|| format!("expected a whole number from 0 to {MAX_SEED}"))
+}
 
 /// Reads a time such as `100ms`.
 pub(crate) fn span(text: &str) -> Result<Span, String> {

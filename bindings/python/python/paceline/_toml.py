@@ -84,6 +84,8 @@ def _value(key: str, value: Any, place: str) -> str:
         value = os.fspath(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"{place}: expected a whole number from {-(2**63)} to {2**63 - 1}, not {value}")
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, Mapping):

@@ -33,8 +33,8 @@ def plain(value: Any) -> Any:
     return float(value) if isinstance(value, numbers.Real) else value
 
 
-def whole(argument: str, value: Any, most: int = 2**64 - 1) -> int:
-    """Returns a whole number from 0 to ``most``.
+def whole(argument: str, value: Any, most: int = 2**63 - 1) -> int:
+    """Returns a whole number from 0 to ``most``, which is the largest one of a scenario file by default.
 
     Raises:
         TypeError: If it is not a whole number; the message names the argument.
@@ -43,7 +43,7 @@ def whole(argument: str, value: Any, most: int = 2**64 - 1) -> int:
     >>> whole("seed", -1)
     Traceback (most recent call last):
     ...
-    ValueError: seed: expected a whole number from 0 to 18446744073709551615, not -1
+    ValueError: seed: expected a whole number from 0 to 9223372036854775807, not -1
     """
     try:
         number = operator.index(value)

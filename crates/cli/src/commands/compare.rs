@@ -104,7 +104,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "KEY = VALUE", value_parser = written::workload, help_heading = "Senders")]
     workload: Option<Workload>,
     /// The seed of the first run, from which the seeds and starts of the others are drawn
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,

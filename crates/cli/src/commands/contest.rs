@@ -89,7 +89,7 @@ pub(crate) struct Contest {
     #[arg(long, default_value = "60s", value_parser = args::length, help_heading = "Runs")]
     duration: Span,
     /// The seed of all random streams
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,

@@ -16,6 +16,7 @@ use paceline_sim::runs::MAX_RUNS;
 use paceline_tasks::Store;
 use serde::Serialize;
 
+use crate::args;
 use crate::cost_bar::CostBar;
 use crate::host;
 use crate::linux_hosts::LinuxArgs;
@@ -67,7 +68,7 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     linux: LinuxArgs,
     /// The seed of all random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]

@@ -95,7 +95,7 @@ pub(crate) struct Gap {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Senders")]
     flows: u32,
     /// The seed of all random numbers
-    #[arg(long, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, help_heading = "Runs")]
     seed: Option<u64>,
     #[command(flatten)]
     runs: RunsArgs,

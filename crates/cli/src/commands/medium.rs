@@ -99,7 +99,7 @@ pub(crate) struct Medium {
     #[arg(long, value_parser = seconds, conflicts_with = "duration", hide = true)]
     seconds: Option<Span>,
     /// The seed of all random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     #[command(flatten)]
     runs: RunsArgs,

@@ -73,7 +73,7 @@ pub(crate) struct Reproduce {
     #[arg(long, conflicts_with_all = ["list", "scenarios"], help_heading = "Runs")]
     causes: bool,
     /// The seed of all random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     /// How many runs at the same time; 0 for one per core
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]

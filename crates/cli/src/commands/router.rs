@@ -53,7 +53,7 @@ pub(crate) struct RouterCommand {
     #[arg(long = "duration", alias = "for", value_name = "TIME", value_parser = args::length, allow_hyphen_values = true, help_heading = "Real time")]
     length: Option<Span>,
     /// The seed of all random streams
-    #[arg(long, help_heading = "Real time")]
+    #[arg(long, value_parser = args::seed, help_heading = "Real time")]
     seed: Option<u64>,
     /// Bind the router to this processor
     #[arg(long, value_name = "N", help_heading = "Real time")]

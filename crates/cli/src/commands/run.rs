@@ -60,7 +60,7 @@ pub(crate) struct Run {
     #[arg(long, value_parser = args::length, allow_hyphen_values = true, help_heading = "Runs")]
     duration: Option<Span>,
     /// Use this seed, instead of the one in the file
-    #[arg(long, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, help_heading = "Runs")]
     seed: Option<u64>,
     #[command(flatten)]
     runs: RunsArgs,

@@ -104,7 +104,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "TIME", value_parser = patience, default_value_t = TransferRequest::RETRY, help_heading = "Connection")]
     retry: Span,
     /// The seed of the schemes' random numbers
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sender")]
+    #[arg(long, value_name = "N", value_parser = args::seed, default_value_t = 1, help_heading = "Sender")]
     seed: u64,
     /// Run ahead of all ordinary programs (SCHED_FIFO, mlockall), where the system allows it
     #[arg(long, help_heading = "Connection")]

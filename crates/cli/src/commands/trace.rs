@@ -237,7 +237,7 @@ pub(crate) struct Generate {
     /// A built-in trace, `constant` or `square`
     name: String,
     /// The seed of a built-in trace [default: 1]
-    #[arg(long)]
+    #[arg(long, value_parser = args::seed)]
     seed: Option<u64>,
     /// The duration. By default the usual duration of a built-in trace, 140 s for `square`, and the
     /// shortest possible for `constant`

@@ -75,7 +75,7 @@ struct Device {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::length, help_heading = "Connection")]
     timeout: Span,
     /// The seed of the schemes' random numbers
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Connection")]
+    #[arg(long, value_name = "N", value_parser = args::seed, default_value_t = 1, help_heading = "Connection")]
     seed: u64,
     /// Print only warnings, not even the key string of new keys
     #[arg(short, long, help_heading = "Outputs")]

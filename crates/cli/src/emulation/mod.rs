@@ -33,7 +33,7 @@ pub(crate) const DEFAULT_SEED: u64 = 1;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Emulation {
     /// The seed of all random numbers
-    #[arg(long, help_heading = "Real time")]
+    #[arg(long, value_parser = args::seed, help_heading = "Real time")]
     pub(crate) seed: Option<u64>,
     /// Bind the emulator to this processor
     #[arg(long, value_name = "N", help_heading = "Real time")]

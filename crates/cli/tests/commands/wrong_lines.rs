@@ -6,7 +6,7 @@ use paceline_testing::Folder;
 /// A command line, and the words that its message must have.
 type Line = (&'static [&'static str], &'static [&'static str]);
 
-const LINES: [Line; 59] = [
+const LINES: [Line; 60] = [
     // Schemes.
     (&["compare", "--schemes", "cubic bbr"], &["separated by commas"]),
     (&["compare", "--schemes", "Cubic"], &["did you mean `cubic`?"]),
@@ -36,6 +36,7 @@ const LINES: [Line; 59] = [
     (&["compare", "--rtt", "0.1"], &["`0.1ms` or `0.1s`"]),
     (&["compare", "--duration", "1m"], &["min"]),
     (&["compare", "--seeds", "3"], &["--runs N"]),
+    (&["compare", "--seed", "9223372036854775808"], &["--seed", "0 to 9223372036854775807"]),
     (&["compare", "--format", "csv"], &["--csv", "docs/python.md"]),
     // Files and folders.
     (&["compare", "-o", "fig.html"], &["a folder", ".pdf, .svg, .png", ".csv, .parquet"]),

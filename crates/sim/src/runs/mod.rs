@@ -12,7 +12,7 @@ use paceline_trace::delays::steps_starting_at;
 
 use crate::scenario::{Capacity, McsSpec, Scenario, Stretch};
 
-pub use values::{MAX_RUNS, Runs, Spread};
+pub use values::{MAX_RUNS, MAX_SEED, Runs, Spread};
 
 /// Starts on traces are multiples of a millisecond, the resolution of Mahimahi's format.
 const START_STEP: Span = Span::from_millis(1);

@@ -5,6 +5,9 @@ use paceline_cc::{ParamValue, Span};
 /// Largest number of runs of a scenario.
 pub const MAX_RUNS: u32 = 1000;
 
+/// Largest seed that a user may choose: whole numbers of TOML and of the tables of sweeps have 64 bits with a sign.
+pub const MAX_SEED: u64 = i64::MAX as u64;
+
 /// Number of runs of a scenario, and the range of their starts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Runs {

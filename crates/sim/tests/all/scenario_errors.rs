@@ -264,6 +264,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "s.toml:2:7: mss is outside 64..65535 bytes (write mss = 1500)"),
     (DURATION, "duration = \"10s\"\nseed = -1",
         "s.toml:2:8: invalid value: integer `-1`, expected u64 (write a whole number from 0 to 9223372036854775807)"),
+    (DURATION, "duration = \"10s\"\nseed = 9223372036854775808",
+        "s.toml:2:8: seed is outside 0..9223372036854775807 (write seed = 1)"),
     (SCHEME, "scheme = \"abc\"\ncount = 1.5",
         "s.toml:9:9: invalid type: floating point `1.5`, expected u32 (write a whole number from 0 to 4294967295)"),
     (SCHEME, "scheme = \"abc\"\nlimited = { rate = \"1Mbps\", message = 18446744073709551615 }",

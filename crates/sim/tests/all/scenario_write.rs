@@ -310,7 +310,7 @@ fn odd_names_come_back() {
     scenario.flows[0].path = vec![odd.into()];
     scenario.links.push(LinkSpec::new("back", Capacity::Constant(Rate::from_mbps(1.0))));
     scenario.flows[0].back = vec!["back".into()];
-    scenario.seed = u64::MAX;
+    scenario.seed = paceline_sim::runs::MAX_SEED;
     returns(&scenario, None, Span::from_millis(100));
     let text = to_toml(&scenario, odd, &mut |_| String::new()).expect("written");
     assert!(parse("x", &text, None).is_ok(), "{text}");

@@ -62,7 +62,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "TIME|trace", default_value = "1s", value_parser = paceline_requests::written::spread, help_heading = "Runs")]
     spread: Spread,
     /// The first seed
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Outputs")]

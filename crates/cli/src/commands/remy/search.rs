@@ -38,7 +38,7 @@ pub(super) struct SearchArgs {
     #[arg(long, value_name = "HOURS", value_parser = hours, help_heading = "When to stop")]
     cpu_hours: Option<f64>,
     /// The seed; equal specifications and seeds give equal results
-    #[arg(long, default_value_t = 1, help_heading = "Search")]
+    #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Search")]
     seed: u64,
     /// Number of searches, with consecutive seeds from --seed on; the best by validation is judged
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Search")]

@@ -9,7 +9,7 @@ use super::limits;
 use super::link::FileLink;
 use super::medium::FileMedium;
 use super::reader::{At, Place as _, Reader};
-use crate::runs::{MAX_RUNS, Spread};
+use crate::runs::{MAX_RUNS, MAX_SEED, Spread};
 use crate::scenario::spec::{Record, Scenario};
 
 keys! {
@@ -24,7 +24,7 @@ keys! {
     /// time at the beginning that is not measured
     warmup: Span => warmup;
     /// the seed of all random numbers; equal seeds give equal digests
-    seed: u64 => seed;
+    seed: u64, in within(0..=MAX_SEED, "write seed = 1") => seed;
     /// number of runs of `paceline run` and `paceline gap`; their results are medians and ranges.
     /// Without this key `paceline gap` makes 10 runs. Run 1 is the scenario as written; every further
     /// run has its own seed, drawn from `seed`, and its own start

@@ -105,6 +105,20 @@ def test_bins_that_would_fill_memory_are_refused():
     assert list(scenario.replace(seed=2**63 - 1, duration="1s").run().runs["seed"]) == [2**63 - 1]
 
 
+def test_names_of_any_characters_come_back():
+    odd = "\"\\\n\x00\x7f\u2028é"
+    scenario = paceline.Scenario(
+        links=[{"name": odd, "rate": "12Mbps"}],
+        flows=[{"name": odd, "scheme": "cubic", "path": [odd]}],
+        duration="1s",
+        name=odd,
+    )
+    outcome = scenario.run()
+    assert (scenario.name, list(outcome.links["name"]), list(outcome.flows["name"])) == (odd, [odd], [odd])
+    grid = paceline.grid(scenario, {f"flow.{odd}.scheme": ["cubic"], "name": [odd]})
+    assert (grid[0].name, grid[0].run().digest) == (odd, outcome.digest)
+
+
 def test_objects_that_no_file_can_hold():
     with pytest.raises(TypeError, match=r"flow\[0\].rtt"):
         paceline.Scenario(**{**FIELDS, "flows": [{"scheme": "cubic", "rtt": object()}]})

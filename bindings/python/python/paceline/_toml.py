@@ -69,7 +69,12 @@ def write(fields: Mapping[str, Any]) -> Text:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.match(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.match(key) else quoted(key)
+
+
+def quoted(text: str) -> str:
+    """Returns a text in quotes. JSON writes U+007F as it is, which TOML forbids."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(key: str, value: Any, place: str) -> str:
@@ -83,7 +88,7 @@ def _value(key: str, value: Any, place: str) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return quoted(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError(f"{place}: expected a whole number from {-(2**63)} to {2**63 - 1}, not {value}")
     if isinstance(value, (int, float)):

@@ -123,7 +123,7 @@ class Grid(collections.abc.Sequence[Scenario]):
             chosen[key] = self._values[key][at]
         chosen = {key: chosen[key] for key in self._values}
         text, file, folder, _, changes = self._base._parsed
-        lines = [f"{json.dumps(key, ensure_ascii=False)} = {text}" for key, (text, _) in chosen.items()]
+        lines = [f"{_toml.quoted(key)} = {text}" for key, (text, _) in chosen.items()]
         text = _native.scenario_with_values(text, "\n".join(lines))
         scenario = Scenario.__new__(Scenario)
         changes = {name: value for name, value in changes.items() if name not in chosen}

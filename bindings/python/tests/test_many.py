@@ -98,7 +98,7 @@ def test_values_of_grids_are_as_in_scenarios_and_labels_of_one_type(tmp_path):
     for key, values, labels in [
         ("seed", [1, 2], [1, 2]),
         ("link.far.after", [{"loss": 0.01}], ["{ loss = 0.01 }"]),
-        ("flow.rtt", [0.05, datetime.timedelta(milliseconds=50)], ["\"0.05s\"", "0.05s"]),
+        ("flow.rtt", [0.05, datetime.timedelta(milliseconds=60)], ["\"0.05s\"", "0.06s"]),
         ("warmup", [0, 0.5], [0.0, 0.5]),
         ("flow.slow_start_after_idle", [True, False], [True, False]),
     ]:
@@ -121,6 +121,8 @@ def test_wrong_grids_name_the_key():
         ({"link.*.rate": ["1 apple"]}, paceline.ScenarioError, r'with "link\.\*\.rate" = "1 apple": '),
         ({"link.*.rate": "1Mbps"}, TypeError, r"values\['link\.\*\.rate'\]: expected a list"),
         ({"link.*.rate": []}, ValueError, "expected at least one value"),
+        ({"seed": [1, 2, 1]}, ValueError, r"values\['seed'\]: 1 stands in the list twice"),
+        ({"flow.rtt": [0.05, "0.05s"]}, ValueError, '"0.05s" stands in the list twice'),
         ({"link.*.rate": [object()]}, TypeError, "nothing for object"),
         ({"seed": [2**63, 1]}, ValueError, rf"values\['seed'\]: expected a whole number .*not {2**63}"),
         ({}, TypeError, "expected lists of values by key"),

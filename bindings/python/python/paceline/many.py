@@ -69,7 +69,7 @@ def grid(base: Scenario, values: Mapping[str, Sequence[Any]]) -> Grid:
             is only one.
 
     Raises:
-        ValueError: If the scenario has no such table, or a list is empty.
+        ValueError: If the scenario has no such table, or a list is empty or has a value twice.
         ScenarioError: If the first combination is no valid scenario. Others are tried when they are
             taken.
 
@@ -99,6 +99,11 @@ class Grid(collections.abc.Sequence[Scenario]):
             written = [self._written(key, value) for value in several]
             if not written:
                 raise ValueError(f"values[{key!r}]: expected at least one value")
+            known: set[str] = set()
+            for text, _ in written:
+                if text in known:
+                    raise ValueError(f"values[{key!r}]: {text} stands in the list twice")
+                known.add(text)
             self._values[key] = _of_one_type(written)
         self[0]
 

@@ -31,6 +31,31 @@ const LARGEST: u64 = 256 << 20;
 const REMEDY: &str =
     "it cannot go on from here: use another folder, or remove this file to begin anew";
 
+/// A command that keeps its state in a folder, for which the other command's state is none.
+#[derive(Copy, Clone)]
+pub(crate) enum Search {
+    /// `remy train`.
+    Training,
+    /// `remy tune`.
+    Tuning,
+}
+
+impl Search {
+    /// Returns the beginning of the other command's states, and what to do about one.
+    fn other(self) -> (&'static str, &'static str) {
+        match self {
+            Search::Training => (
+                "{\"format\":\"paceline-remy-tuning ",
+                "a tuning (`remy tune`) has begun here; train into another folder",
+            ),
+            Search::Tuning => (
+                "{\"format\":\"paceline-remy-training ",
+                "a training (`remy train`) has begun here; tune into another folder",
+            ),
+        }
+    }
+}
+
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", .path.display())]
@@ -80,20 +105,23 @@ impl Folder {
     /// # Errors
     /// The state is invalid.
     pub(super) fn state(&self) -> Result<Option<(TrainingState, RuleTable)>, FolderError> {
-        let Some(text) = self.state_text()? else { return Ok(None) };
+        let Some(text) = self.state_text(Search::Training)? else { return Ok(None) };
         let path = self.file("state.json");
         let state = TrainingState::read(&text);
-        state.map(Some).map_err(|problem| FolderError {
-            path,
-            problem: format!("{problem}; {REMEDY} (table.toml has the last table)"),
+        state.map(Some).map_err(|problem| {
+            let table = match self.file("table.toml").exists() {
+                true => " (table.toml has the last table)",
+                false => "",
+            };
+            FolderError { path, problem: format!("{problem}; {REMEDY}{table}") }
         })
     }
 
     /// Returns the text of the saved state; `None` if nothing has begun here.
     ///
     /// # Errors
-    /// It cannot be read, or is too long.
-    pub(crate) fn state_text(&self) -> Result<Option<String>, FolderError> {
+    /// It cannot be read, is too long, or is one of the other command.
+    pub(crate) fn state_text(&self, of: Search) -> Result<Option<String>, FolderError> {
         let path = self.file("state.json");
         let fail = |problem: String| FolderError { path: path.clone(), problem };
         match fs::metadata(&path) {
@@ -105,7 +133,12 @@ impl Folder {
             Ok(_) => {}
         }
         let text = fs::read(&path).map_err(|error| fail(error.to_string()))?;
-        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let (begin, problem) = of.other();
+        match text.starts_with(begin) {
+            true => Err(fail(problem.into())),
+            false => Ok(Some(text)),
+        }
     }
 
     /// Replaces a file atomically: after a crash, either the old or the new file is there.

@@ -8,7 +8,7 @@
 mod divide;
 mod evaluator;
 pub(crate) mod files;
-mod folder;
+pub(crate) mod folder;
 pub(crate) mod memo;
 mod neighbours;
 pub(crate) mod race;

@@ -24,6 +24,7 @@ use crate::evaluate::{EvaluatorError, Trial};
 use crate::score;
 use crate::spec::{Objective, Specification, SpecificationError, Specimen};
 use crate::train::files;
+use crate::train::folder::Search;
 use crate::train::memo::Memo;
 use crate::train::race::{Baseline, Candidate, Race, Scorer, best};
 use crate::train::sets::{Set, networks_of};
@@ -130,7 +131,7 @@ impl Tuner {
         folder: Folder,
     ) -> Result<(Tuner, Vec<TuningEntry>), TrainError> {
         let mut tuner = Tuner::new(plan, work)?;
-        match folder.state_text()? {
+        match folder.state_text(Search::Tuning)? {
             None => folder.write("specification.toml", plan.text)?,
             Some(text) => {
                 let path = folder.file("state.json");

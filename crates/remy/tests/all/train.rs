@@ -9,7 +9,9 @@ use paceline_remy::spec::{Specification, Specimen};
 use paceline_remy::train::{
     Entry, EvaluatorWork, Folder, Plan, TrainError, Trainer, TrainingEvaluator,
 };
+use paceline_remy::tune::{Tuner, TuningPlan};
 use paceline_schemes::remy::RuleTable;
+use paceline_sim::Names;
 
 /// Small networks, so that tests are quick: 4 of 3 s.
 const SPECIFICATION: &str = r#"
@@ -435,6 +437,36 @@ fn broken_files_are_named_with_a_remedy() {
     again(&good).expect("goes on");
     let (trainer, log) = open(&folder);
     assert_eq!((trainer.state().step, log.len()), (1, 0));
+}
+
+#[test]
+fn trainings_and_tunings_need_folders_of_their_own() {
+    let [of_tuning, of_training] = ["tuned", "trained"].map(paceline_testing::Folder::new);
+    let tune = |folder: &paceline_testing::Folder| {
+        let names = Names::default();
+        let (text, scheme) = (SPECIFICATION, "copa");
+        let plan = TuningPlan { text, folder: None, scheme, vary: &[], seed: 3, names: &names };
+        let folder = Folder::open(folder.root()).expect("a folder");
+        Tuner::open(&plan, Arc::new(EvaluatorWork::default()), folder).map(|_| ())
+    };
+    let train = |folder: &paceline_testing::Folder| {
+        let work = Arc::new(EvaluatorWork::default());
+        let evaluator = TrainingEvaluator { work: Arc::clone(&work) };
+        let folder = Folder::open(folder.root()).expect("a folder");
+        Trainer::open(&plan(SPECIFICATION, 3), evaluator, work, folder).map(|_| ())
+    };
+    tune(&of_tuning).expect("begins");
+    train(&of_training).expect("begins");
+    let error = train(&of_tuning).expect_err("a tuning's folder").to_string();
+    assert!(error.contains("a tuning (`remy tune`) has begun here; train into another"), "{error}");
+    let error = tune(&of_training).expect_err("a training's folder").to_string();
+    assert!(error.contains("a training (`remy train`) has begun here; tune into"), "{error}");
+    // A broken state has a table beside it only if the table was written.
+    for (folder, has_table) in [(&of_tuning, false), (&of_training, true)] {
+        std::fs::write(folder.root().join("state.json"), "{").expect("written");
+        let error = train(folder).expect_err("broken").to_string();
+        assert_eq!(error.contains("table.toml has the last table"), has_table, "{error}");
+    }
 }
 
 #[test]

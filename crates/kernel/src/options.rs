@@ -89,7 +89,7 @@ impl Options {
     }
 
     /// Returns the options of this program as words in alphabetical order. For a loaded program,
-    /// [`options`](crate::options) returns the same words in the same order.
+    /// [`options`](fn@crate::options) returns the same words in the same order.
     ///
     /// # Errors
     /// None, unless the built-in table is broken.

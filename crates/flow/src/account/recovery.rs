@@ -167,6 +167,12 @@ impl Recovery {
         self.state != State::Open || self.has_probed_tail()
     }
 
+    /// Returns true if there is no congestion.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
     /// Returns true if PRR limits sending.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {

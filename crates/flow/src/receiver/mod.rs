@@ -117,18 +117,22 @@ struct EcnSeen {
     last: Ecn,
     /// True if a packet was ECN-capable.
     capable: bool,
-    /// The field of packets that [`Receiver::on_ecn`] need not see; `None` if it is to see the next one in any case.
-    unremarkable: Option<Ecn>,
+    /// The field of packets that [`Receiver::on_ecn`] need not see, as a number; [`EcnSeen::NONE`] if it is to see the
+    /// next one in any case.
+    unremarkable: u8,
     /// Packets with CE that no acknowledgement has reported.
     unreported: u32,
 }
 
 impl EcnSeen {
+    /// No field.
+    const NONE: u8 = u8::MAX;
+
     fn new() -> EcnSeen {
         EcnSeen {
             last: Ecn::NotEct,
             capable: false,
-            unremarkable: Some(Ecn::NotEct),
+            unremarkable: Ecn::NotEct as u8,
             unreported: 0,
         }
     }
@@ -285,7 +289,7 @@ impl Receiver {
         }
         self.ecn.capable |= ecn.is_capable();
         let is_unremarkable = !is_ce && ecn.is_capable() == self.ecn.capable;
-        self.ecn.unremarkable = is_unremarkable.then_some(ecn);
+        self.ecn.unremarkable = if is_unremarkable { ecn as u8 } else { EcnSeen::NONE };
         let Some(linux) = &mut self.linux else { return };
         if self.config.ecn == EcnFeedback::Off {
             return;
@@ -449,7 +453,7 @@ impl Stage for Receiver {
         self.tell_reporter(now, packet);
         self.stats.packets += 1;
         self.stats.bytes += packet.size as u64;
-        if self.ecn.unremarkable != Some(packet.ecn) || data.cwr {
+        if self.ecn.unremarkable != packet.ecn as u8 || data.cwr {
             self.on_ecn(packet.ecn, data.cwr);
         }
         let gap_before = self.reassembly.has_gap();

@@ -364,10 +364,10 @@ impl Sender {
         }
     }
 
-    /// Returns the size of the next packet, if there is data to send and all limits allow it.
-    /// `FOLLOWS` is true if a packet was just sent.
+    /// Returns the size of the next packet, if there is data to send and all limits allow it, and
+    /// whether that packet is a repair. `FOLLOWS` is true if a packet was just sent.
     #[inline(always)]
-    fn sendable<const FOLLOWS: bool>(&mut self, now: Time) -> Option<u64> {
+    fn sendable<const FOLLOWS: bool>(&mut self, now: Time) -> Option<(u64, bool)> {
         let in_flight = self.account.in_flight();
         let ready = self.source.ready();
         let repairs = self.has_repair(ready);
@@ -375,7 +375,8 @@ impl Sender {
             self.on_nothing_ready::<FOLLOWS>(in_flight);
             return None;
         }
-        self.allowed::<FOLLOWS>(now, in_flight, ready, repairs)
+        let size = self.allowed::<FOLLOWS>(now, in_flight, ready, repairs)?;
+        Some((size, repairs))
     }
 
     /// Returns true if lost data is to be retransmitted next; `ready` bytes of new data wait.
@@ -443,35 +444,25 @@ impl Sender {
     /// Sends one packet, if there is data to send and all limits allow it.
     #[inline(always)]
     fn send(&mut self, now: Time, place: &mut Packet) -> bool {
-        let Some(size) = self.sendable::<false>(now) else { return false };
+        let Some((size, repairs)) = self.sendable::<false>(now) else { return false };
         if self.account.in_flight() == 0 {
             self.resume(now);
         }
-        let repair = self.has_repair(self.source.ready()).then(|| self.account.take_repair());
-        let sent = match repair.flatten() {
-            Some(repair) => Sent::retransmission(repair),
-            None => self.take_new(self.source.packet_bytes(size) as u32),
-        };
+        // Apart, so that the compiler leaves out of `emit` what only a repair needs.
+        if repairs && self.send_repair(now, place) {
+            return true;
+        }
+        let sent = self.take_new(self.source.packet_bytes(size) as u32);
         self.emit(now, sent, place);
         true
     }
 
-    /// Tells the controller, when a packet leaves with nothing in flight, how long the application
-    /// had no data (Linux' BBR: `CA_EVENT_TX_START` with `app_limited`). Not if the pacer waited,
-    /// if lost data waits, or if a timeout is being repaired: in these cases data was there.
+    /// Sends the data that is to be retransmitted next. Returns false if there is none.
     #[inline(never)]
-    fn resume(&mut self, now: Time) {
-        let account = &self.account;
-        let repairs = account.next_repair().is_some() || account.is_after_timeout();
-        if self.last_sent < now && account.is_app_limited() && !repairs {
-            // With an infinite timeout, no idle time is long enough to change the window.
-            let rto = match self.config.slow_start_after_idle {
-                true => self.account.rtt().rto(),
-                false => Span::MAX,
-            };
-            self.controller.on_idle(now, self.account.host_time(self.last_sent, now), rto);
-            self.replan();
-        }
+    fn send_repair(&mut self, now: Time, place: &mut Packet) -> bool {
+        let Some(repair) = self.account.take_repair() else { return false };
+        self.emit(now, Sent::retransmission(repair), place);
+        true
     }
 
     /// Builds a packet and reports it to the account.

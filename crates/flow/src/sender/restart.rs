@@ -1,6 +1,6 @@
-//! Beginning anew: on a new path, and with a new connection.
+//! Beginning anew: on a new path, with a new connection, and after a pause.
 
-use paceline_cc::{Signals, Time};
+use paceline_cc::{Signals, Span, Time};
 
 use super::Sender;
 use crate::receiver::reassembly::next_connection;
@@ -36,5 +36,23 @@ impl Sender {
         self.pacer.forget_gap();
         self.unpaced = self.config.unpaced;
         self.replan();
+    }
+
+    /// Tells the controller, when a packet leaves with nothing in flight, how long the application
+    /// had no data (Linux' BBR: `CA_EVENT_TX_START` with `app_limited`). Not if the pacer waited,
+    /// if lost data waits, or if a timeout is being repaired: in these cases data was there.
+    #[inline(never)]
+    pub(super) fn resume(&mut self, now: Time) {
+        let account = &self.account;
+        let repairs = account.next_repair().is_some() || account.is_after_timeout();
+        if self.last_sent < now && account.is_app_limited() && !repairs {
+            // With an infinite timeout, no idle time is long enough to change the window.
+            let rto = match self.config.slow_start_after_idle {
+                true => self.account.rtt().rto(),
+                false => Span::MAX,
+            };
+            self.controller.on_idle(now, self.account.host_time(self.last_sent, now), rto);
+            self.replan();
+        }
     }
 }

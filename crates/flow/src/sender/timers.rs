@@ -35,9 +35,9 @@ impl Sender {
         self.pending = false;
         let wake = self.wake;
         let is_quiet = wake > now
-            && self.account.is_quiet_until(wake)
             && self.plan.timer.min(self.source.next()) >= wake
-            && !(now < self.pacer.next() && self.pacer.next() < wake);
+            && !(now < self.pacer.next() && self.pacer.next() < wake)
+            && self.account.is_quiet_until(wake);
         // Mostly, no timer can be due before the present wake-up.
         if !is_quiet {
             self.set_wake(now);
@@ -100,14 +100,15 @@ impl Sender {
                 self.reconnect();
             }
         }
-        if self.connector.is_some() && self.shake_hands(now, place) {
+        let shakes_hands = !self.connector.as_deref().is_none_or(Connector::is_established);
+        if shakes_hands && self.shake_hands(now, place) {
             return true;
         }
         if self.plan.timer <= now {
             self.controller.on_timer(now);
             self.replan();
         }
-        loop {
+        while !self.account.is_quiet_until(now + Span::from_nanos(1)) {
             // Losses and timeouts go to the controller; any other event ends the loop.
             let feedback: Feedback<'_> = match self.account.on_deadline(now) {
                 Expired::Nothing => return false,
@@ -125,6 +126,7 @@ impl Sender {
                 self.on_progress(now);
             }
         }
+        false
     }
 
     /// Sends new data beyond the window if the receiver takes it, or else repeats the newest packet

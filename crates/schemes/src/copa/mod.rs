@@ -207,6 +207,8 @@ pub struct CopaSender {
     params: CopaParams,
     mss: u32,
     cwnd: f64,
+    /// The window in bytes after the last feedback, as in `pacing` below.
+    bytes: u64,
     slow_start: bool,
     /// Number of packets acknowledged since the start.
     acked: u64,
@@ -230,8 +232,9 @@ pub struct CopaSender {
 impl CopaSender {
     /// Returns a sender of packets of `mss` bytes.
     pub fn new(params: &CopaParams, mss: u32) -> CopaSender {
-        CopaSender {
+        let mut copa = CopaSender {
             mss: mss.max(1),
+            bytes: 0,
             cwnd: params.initial_window.max(MIN_WINDOW),
             slow_start: true,
             acked: 0,
@@ -245,7 +248,9 @@ impl CopaSender {
             in_flight: 0,
             pacing: None,
             params: params.clone(),
-        }
+        };
+        copa.bytes = copa.window();
+        copa
     }
 
     /// Returns the window for the target rate: `RTTstanding / (delta * queueing delay)` packets.
@@ -265,7 +270,7 @@ impl CopaSender {
     /// Returns the pacing rate; `None` before the first RTT.
     fn rate(&self) -> Option<Rate> {
         let rtt = if self.acked > PROBES { self.rtts.standing() / 2 } else { self.rtts.min() };
-        (!rtt.is_zero()).then(|| Rate::from_bytes_in(self.window(), rtt).max(Rate::from_bps(1)))
+        (!rtt.is_zero()).then(|| Rate::from_bytes_in(self.bytes, rtt).max(Rate::from_bps(1)))
     }
 
     /// Changes the window for `packets` acknowledged (paper §2.1).
@@ -298,7 +303,7 @@ impl CopaSender {
 impl Controller for CopaSender {
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let now = feedback.now;
-        let was_full = feedback.prior_in_flight + u64::from(self.mss) > self.window();
+        let was_full = feedback.prior_in_flight + u64::from(self.mss) > self.bytes;
         if let Some(rtt) = feedback.rtt {
             self.rtts.on_sample(now, rtt);
         }
@@ -327,6 +332,7 @@ impl Controller for CopaSender {
             self.cwnd = (self.cwnd * losses::CUT).max(MIN_WINDOW);
         }
         self.in_flight = feedback.in_flight;
+        self.bytes = self.window();
         self.pacing = self.rate();
         if self.params.send == Rule::Authors && was_full {
             self.held_until =
@@ -347,7 +353,7 @@ impl Controller for CopaSender {
 
     fn plan(&self) -> Plan {
         let held = self.held_until != Time::NEVER;
-        let cwnd = if held { self.window().min(self.in_flight) } else { self.window() };
+        let cwnd = if held { self.bytes.min(self.in_flight) } else { self.bytes };
         let timer = self.silent_at.min(self.held_until);
         let mut plan = Plan::window(cwnd).timer(timer).without_prr();
         plan.pacing = self.pacing;

@@ -93,10 +93,11 @@ impl Pacer {
     #[inline(never)]
     fn pace(&mut self, now: Time, size: u32, burst: u32, rate: Rate) {
         self.last = now;
-        let due = self.start + rate.time_for(self.group);
-        if self.full || self.group == 0 || due <= now {
+        // When the next group is due takes a division, and is mostly not needed.
+        let due = || self.start + rate.time_for(self.group);
+        if self.full || self.group == 0 || due() <= now {
             self.start = match self.catches_up && self.group > 0 {
-                true => due.max(now - LAG),
+                true => due().max(now - LAG),
                 false => now,
             };
             self.group = 0;

@@ -168,6 +168,24 @@ fn the_best_of_several_tunings_is_judged_on_networks_that_chose_nothing() {
     assert!(again.out.contains(": seed 4, "), "{}", again.out);
 }
 
+/// A run that ends before a packet can arrive.
+#[test]
+fn senders_none_of_whose_packets_arrived_are_named() {
+    let folder = Folder::new("train-starved");
+    let text = SPECIFICATION.replace("rtt = ", "rtt = \"100s\" # ");
+    assert_ne!(text, SPECIFICATION);
+    let spec = folder.write("spec.toml", text.as_bytes());
+    let said = "no packet of a sender in the validation set arrived";
+    let search = ["--generations", "1", "-q"];
+    let tune = ["remy", "tune", &spec, "copa", "-o", &folder.path("tuned"), "--vary", "delta"];
+    let seen = paceline(&[&tune[..], &search].concat());
+    assert!(seen.code == 0 && seen.err.contains(said), "{}", seen.err);
+    assert!(seen.err.contains("copa: no packet of a sender in the test set"), "{}", seen.err);
+    let train = ["remy", "train", &spec, "-o", &folder.path("trained")];
+    let seen = paceline(&[&train[..], &search].concat());
+    assert!(seen.code == 0 && seen.err.contains(said), "{}", seen.err);
+}
+
 fn table_path(folder: &str) -> String {
     format!("{folder}/table.toml")
 }

@@ -19,6 +19,13 @@ use crate::spec::DelayMeasure;
 /// Utility of a sender that was on and none of whose packets arrived, as in the published program.
 pub(crate) const STARVED: f64 = -2_147_483_647.0;
 
+/// Returns true if a score per network contains that of a sender none of whose packets arrived, which outweighs all other
+/// senders' scores.
+pub fn contains_starved(score_per_network: f64) -> bool {
+    // One in a million senders; the scores of others are of the order of ten.
+    score_per_network < STARVED / 1e6
+}
+
 /// How many times per run [`run_within_reason`] checks the packets sent.
 const PARTS: u64 = 20;
 /// Maximum number of hand-overs between stages, per packet that the link can carry. A packet that

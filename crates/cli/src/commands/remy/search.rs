@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline_cc::Span;
+use paceline_remy::score::contains_starved;
 use paceline_remy::train::{
     Entry, EvaluatorWork, TrainError, Trainer, TrainingCost, TrainingEvaluator,
 };
@@ -19,6 +20,16 @@ use crate::threads::Threads;
 
 /// Largest specification file in bytes.
 pub(super) const LARGEST: u64 = 1 << 20;
+
+/// Writes a note if a score per network on a set contains that of a sender none of whose packets arrived.
+pub(super) fn note_starved(what: &str, set: &str, score_per_network: f64) {
+    if contains_starved(score_per_network) {
+        output::note(&format!(
+            "{what}: no packet of a sender in the {set} set arrived, so that its score there means little; \
+             a larger networks.on, or a longer duration, lets each sender send more"
+        ));
+    }
+}
 
 /// Options of `train` and `tune`.
 #[derive(Args)]

@@ -9,7 +9,7 @@ use paceline_schemes::remy::RuleTable;
 use serde::Serialize;
 
 use super::page;
-use super::search::{LARGEST, Limits, SearchArgs, message};
+use super::search::{LARGEST, Limits, SearchArgs, message, note_starved};
 use crate::output::{self, Error};
 use crate::table::counted;
 
@@ -120,6 +120,7 @@ impl Train {
             return Ok(TrainDocument { best: trained, test: None, trainings: Vec::new() });
         }
         let test = trainer.judge().map_err(message)?;
+        note_starved(&trained.table.display().to_string(), "test", test);
         let output = &self.search.output;
         let table = output::write(output, "table.toml", &trainer.readable().to_toml())?;
         if let Some(others) = trainer.others_readable() {
@@ -143,6 +144,7 @@ impl Train {
             |entry| log.push(entry),
         )?;
         let validation = trainer.validate().map_err(message)?;
+        note_starved(&folder.file("table.toml").display().to_string(), "validation", validation);
         let uses = trainer.uses().map_err(message)?;
         folder.write("page.html", &page::page(&trainer, &uses, &log)).map_err(message)?;
         let spent = trainer.state().spent;

@@ -8,7 +8,7 @@ use paceline_remy::train::{EvaluatorWork, Folder, TrainError};
 use paceline_remy::tune::{Tuner, TuningPlan};
 use serde::Serialize;
 
-use super::search::{LARGEST, Limits, SearchArgs, message};
+use super::search::{LARGEST, Limits, SearchArgs, message, note_starved};
 use crate::output::{self, Error};
 use crate::registries;
 use crate::table::counted;
@@ -128,6 +128,10 @@ impl Tune {
             return Err(Error::Message("there was no tuning".into()));
         };
         let (start_test, test) = tuner.judge().map_err(message)?;
+        note_starved(&best.start, "test", start_test);
+        if best.scheme != best.start {
+            note_starved(&best.scheme, "test", test);
+        }
         match tunings.len() {
             1 => tunings.clear(),
             _ => {
@@ -146,6 +150,7 @@ impl Tune {
         let shown = self.search.shown(plan.seed);
         let end = shown.go_on(&mut tuner, &work, limits, self.search.generations, drop)?;
         let validation = tuner.validate().map_err(message)?;
+        note_starved(&tuner.scheme().to_string(), "validation", validation);
         let state = tuner.state();
         let spent = state.spent;
         let tuned = Tuned {

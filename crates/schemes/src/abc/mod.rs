@@ -49,9 +49,11 @@
 //! Without an ABC router at the bottleneck it is Cubic without HyStart. In networks that clear the
 //! ECN field the ABC window has only the additive increase. A flow whose packets cross a fast link
 //! in bursts shorter than the round trip but longer than `t` looks like a flow that uses the link
-//! fully, and opens by only one packet per round trip. With many flows, each flow's marks depend on
-//! chance, and the additive increase corrects this slowly: shares are fair over tens of seconds.
-//! Flows with a long RTT get less.
+//! fully, and opens by only one packet per round trip. Alone on 96 Mbit/s with an RTT of 100 ms it
+//! uses 69 % of the link in the first 30 s if nothing varies, and 94 % with random delays of 0.2 ms;
+//! the program in Linux' kernel uses 95 % there in real time. With many flows, each flow's marks
+//! depend on chance, and the additive increase corrects this slowly: shares are fair over tens of
+//! seconds. Flows with a long RTT get less.
 //!
 //! On links of constant rate two to four flows can keep unequal shares. Each flow's window stays as
 //! it is if the flow receives one more brake than accelerates per round trip, whatever the window's
@@ -115,8 +117,9 @@ pub const SCHEME: Scheme = Scheme {
     bulk: None,
     note: Some(Note::on(
         BulkPath::is_long_and_fast,
-        "on a long, fast path its packets may cross the link in bursts, which look to its router like a \
-         flow that uses the link fully: then it opens by a packet per RTT",
+        "on a long, fast path without jitter its packets may cross the link in bursts, which look to its \
+         router like a flow that uses the link fully: then it opens by a packet per RTT; with --jitter \
+         200us, as on real paths, it uses more of the link",
     )),
     build: |spec| {
         let params: AbcParams = spec.params()?;

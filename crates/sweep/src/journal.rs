@@ -59,7 +59,7 @@ impl Journal {
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, problem));
             }
             // Some shared file systems have no locks.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) if is_without_locks(&error) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let mut done = BTreeMap::new();
@@ -102,6 +102,10 @@ impl Journal {
         if let Ok(head) = serde_json::from_slice::<Head>(&line) {
             return Owner::Sweep(head.sweep);
         }
+        // A power cut may leave bytes of zero.
+        if line.iter().all(|&byte| byte == 0) {
+            return Owner::Nobody;
+        }
         // A first line that was cut off.
         let same = line.iter().zip(Head::BEGIN).take_while(|(a, b)| a == b).count();
         if same == line.len() || (same == Head::BEGIN.len() && !line.ends_with(b"\n")) {
@@ -131,9 +135,24 @@ impl Journal {
     }
 }
 
+/// Returns true if an error means that the file system has no locks, as NFS without its lock service: ENOLCK has no kind
+/// of its own.
+fn is_without_locks(error: &io::Error) -> bool {
+    const ENOLCK: i32 = 37;
+    error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_systems_without_locks_are_known() {
+        // ENOLCK, ENOSYS, EOPNOTSUPP; EACCES.
+        let known =
+            [37, 38, 95, 13].map(|code| is_without_locks(&io::Error::from_raw_os_error(code)));
+        assert_eq!(known, [true, true, true, false]);
+    }
 
     fn head(sweep: &str) -> Head {
         Head { sweep: sweep.into(), version: "1".into(), shard: "1/2".into() }

@@ -151,10 +151,9 @@ impl Files<'_> {
         let Ok(found) = fs::symlink_metadata(self.file) else { return Ok(()) };
         let Ok(bytes) = fs::read(self.file) else { return Ok(()) };
         let text = String::from_utf8_lossy(&bytes);
-        let Some(writer) = writer(&text) else {
-            self.remove_stale(&found);
-            return Ok(());
-        };
+        // Another program has written the file, perhaps for a while. What was kept stays for the tunnel, should its file come
+        // back.
+        let Some(writer) = writer(&text) else { return Ok(()) };
         if name.is_some_and(|name| name != writer) {
             return Ok(());
         }
@@ -162,6 +161,13 @@ impl Files<'_> {
         let is_kept_here = |line: &str| line.starts_with(KEPT_LINE) || marks.contains(&line);
         if !text.lines().any(is_kept_here) && fs::symlink_metadata(self.before).is_ok() {
             return fs::rename(self.before, self.file);
+        }
+        if !text.lines().any(is_kept_here) {
+            let problem = format!(
+                "{}, which was {} before the tunnel, is gone: write {} anew",
+                self.before, self.file, self.file
+            );
+            return Err(io::Error::new(io::ErrorKind::NotFound, problem));
         }
         let restored = if text.lines().any(|line| line == NO_FILE) {
             // Where the folder cannot be changed, an empty file is equivalent to no file.
@@ -245,11 +251,30 @@ mod tests {
         fs::write(&file, "nameserver 198.51.100.1\n").expect("room");
         files.restore(Some("office")).expect("leaves it");
         assert_eq!(fs::read_to_string(&file).expect("the file"), "nameserver 198.51.100.1\n");
-        assert!(!Path::new(&before).exists(), "it would come back after a later tunnel");
-        // A tunnel is about to replace the file.
-        fs::hard_link(&file, &before).expect("room");
+    }
+
+    /// A program such as vpnc saves the tunnel's file, writes its own, and puts the tunnel's back. Another tunnel comes and
+    /// goes meanwhile.
+    #[test]
+    fn a_file_that_was_replaced_for_a_while_comes_back() {
+        let folder = Folder::new("names-for-a-while");
+        let (file, before, new) =
+            (folder.path("resolv.conf"), folder.path("before"), folder.path("new"));
+        let files = Files { file: &file, before: &before, new: &new };
+        fs::write(&file, BEFORE_TEXT).expect("room");
+        files.replace("office", &["10.77.0.1".into()], Some(BEFORE_TEXT)).expect("writes");
+        let saved = fs::read_to_string(&file).expect("the tunnel's");
+        fs::write(&file, "nameserver 198.51.100.1\n").expect("room");
         files.restore(Some("home")).expect("leaves it");
-        assert!(Path::new(&before).exists());
+        files.restore(Some("office")).expect("leaves it");
+        fs::write(&file, &saved).expect("room");
+        files.restore(Some("office")).expect("puts back");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), BEFORE_TEXT);
+        // Without the previous file nothing is known, and nothing is emptied.
+        fs::write(&file, &saved).expect("room");
+        let error = files.restore(Some("office")).expect_err("nothing was kept");
+        assert!(error.to_string().contains("is gone"), "{error}");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), saved);
     }
 
     /// The folder was writable for an earlier tunnel, and is not for this one.

@@ -136,6 +136,12 @@ pub fn spawn_bound(command: &mut Command, blocked: SigSet) -> io::Result<Child> 
     command.spawn()
 }
 
+/// Lets a command begin without blocked signals, whatever this thread blocks.
+pub fn without_blocked_signals(command: &mut Command) -> &mut Command {
+    // SAFETY: a system call, which is allowed between fork and exec.
+    unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
+}
+
 /// Connects standard input, output and errors of this process to `/dev/null`.
 ///
 /// # Errors

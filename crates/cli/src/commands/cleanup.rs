@@ -29,7 +29,7 @@ pub(crate) struct Cleanup {
 
 impl Cleanup {
     pub(crate) fn run(self) -> Result<(), Error> {
-        let CleanupReport { undone, killed, running, elsewhere, others } =
+        let CleanupReport { undone, problems, killed, running, elsewhere, others } =
             cleanup().map_err(|error| Error::Message(error.to_string()))?;
         let (folders, failed) = match paceline_guest::remove_leftovers() {
             Ok(folders) => (folders, Ok(())),
@@ -38,6 +38,10 @@ impl Cleanup {
                 let text = format!("{}: the folders of Linux guests: {error}", place.display());
                 (Vec::new(), Err(Error::Message(text)))
             }
+        };
+        let failed = match problems.is_empty() {
+            true => failed,
+            false => Err(Error::Message(format!("not undone: {}", problems.join("; ")))),
         };
         if self.quiet {
             return failed;
@@ -59,7 +63,7 @@ impl Cleanup {
                  these users"
             ));
         }
-        if undone.is_empty() && killed.is_empty() && folders.is_empty() {
+        if failed.is_ok() && undone.is_empty() && killed.is_empty() && folders.is_empty() {
             output::note("nothing was left behind here");
         }
         failed

@@ -78,6 +78,9 @@ impl Plan {
         // As in Mahimahi, the end of the trace is a success.
         let status = if summary.ended == EndReason::Over { 0 } else { end.status };
         report(&summary, &who, &options);
+        if let Some(problem) = &end.not_undone {
+            output::note(&format!("warning: {who}: {problem}; `paceline cleanup` tries it again"));
+        }
         let figures = figures.and_then(|shared| shared.lock().ok()?.clone());
         let begun = figures.as_ref().filter(|_| !summary.never_began);
         let too_short = begun.and_then(condition::too_short);

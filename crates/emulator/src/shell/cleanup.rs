@@ -25,6 +25,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct CleanupReport {
     /// Settings and rules that were put back.
     pub undone: Vec<String>,
+    /// Rules that could not be removed, and why. The next call tries again.
+    pub problems: Vec<String>,
     /// Processes that were killed: number and name.
     pub killed: Vec<String>,
     /// Shells that still run, of which nothing was touched.
@@ -62,7 +64,9 @@ pub fn cleanup() -> Result<CleanupReport, RealTimeError> {
                 || inside.is_some_and(|inside| is_in(process, inside))
         });
         if record.outside == here {
-            cleaned.undone.extend(record.undo.at(place).run(None));
+            let undone = record.undo.at(place).run(None);
+            cleaned.undone.extend(undone.done);
+            cleaned.problems.extend(undone.problem);
         } else if processes().any(|process| network_of(&process) == Some(record.outside.inode)) {
             cleaned.elsewhere += 1;
         } else {

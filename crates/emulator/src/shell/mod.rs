@@ -116,12 +116,14 @@ pub struct Shell {
 }
 
 /// How a shell has ended.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellEnd {
     /// The program's status as shells give it.
     pub status: i32,
     /// True if the program of [`ShellOptions::outside`] has ended by itself with another status than 0.
     pub has_outside_failed: bool,
+    /// Why a rule of this machine's firewall stays, which `paceline cleanup` removes.
+    pub not_undone: Option<String>,
 }
 
 impl Shell {
@@ -192,8 +194,8 @@ impl Shell {
         }
         let has_outside_failed = self.companion.as_ref().is_some_and(companion::end);
         self.adopted.end(self.shell_id);
-        self.undo.run(Some(self.device));
+        let not_undone = self.undo.run(Some(self.device)).problem;
         let _ = self.signal_mask.thread_set_mask();
-        Ok(ShellEnd { status: status?, has_outside_failed })
+        Ok(ShellEnd { status: status?, has_outside_failed, not_undone })
     }
 }

@@ -45,10 +45,11 @@ impl OuterEnd {
     /// Makes the device in this network namespace.
     pub(crate) fn make(wish: OuterEndRequest) -> Result<OuterEnd, RealTimeError> {
         let here = NetworkId::current().ok();
+        let mut remarks = Vec::new();
         for (place, record) in Record::all() {
             // All of its processes were killed: none of them will undo it.
             if Some(record.outside) == here && !record.is_alive() {
-                record.undo.at(place).run(None);
+                remarks.extend(record.undo.at(place).run(None).problem);
             }
         }
         let tun = Tun::open_beside(&wish.tun)?;
@@ -72,7 +73,7 @@ impl OuterEnd {
             tun,
             addresses,
             translated: false,
-            remarks: Vec::new(),
+            remarks,
             undo,
             rules: Vec::new(),
             record,
@@ -160,7 +161,11 @@ impl OuterEnd {
 
     /// Where iptables passes nothing on unless told to, makes an exception for the device.
     fn admit(&mut self, program: &str) {
-        for rule in firewall::admission(program, self.tun.name()) {
+        let rules = firewall::admission(program, self.tun.name()).unwrap_or_else(|problem| {
+            self.remarks.push(problem);
+            Vec::new()
+        });
+        for rule in rules {
             let words: Vec<&str> = rule.iter().map(String::as_str).collect();
             if !self.add_rule(&iptables(program), &words) {
                 self.remarks.push(format!(

@@ -48,6 +48,15 @@ pub(crate) struct Undo {
     pub(super) place: Option<RecordFile>,
 }
 
+/// What was undone.
+#[derive(Debug)]
+pub(crate) struct Undone {
+    /// Settings and rules that were put back.
+    pub(crate) done: Vec<String>,
+    /// Why a rule stays.
+    pub(crate) problem: Option<String>,
+}
+
 /// The file of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordFile(PathBuf);
@@ -147,6 +156,19 @@ impl Record {
 }
 
 impl RecordFile {
+    /// Leaves only these commands to be undone later.
+    fn keep(&self, commands: &[Vec<String>]) {
+        let Some(mut record) =
+            fs::read(&self.0).ok().and_then(|text| serde_json::from_slice::<Record>(&text).ok())
+        else {
+            return;
+        };
+        record.undo.commands = commands.to_vec();
+        record.undo.settings.clear();
+        // If it cannot be written, it stays as it was.
+        let _ = record.write_to(&self.0);
+    }
+
     /// Takes the file away, and its folder with the last one.
     pub(crate) fn remove(&self) {
         // The shell has ended: there is no remedy for an error.
@@ -164,31 +186,77 @@ impl Undo {
         Undo { place: Some(place), ..self }
     }
 
-    /// Puts settings and rules back. Call it in the network namespace in which they were changed. Returns what was
-    /// put back. `device` is the outer device if it still exists: its alias tells other shells which settings this
-    /// one has found off. If a rule of iptables stays because another program holds the lock, the file stays, too, for
-    /// `paceline cleanup`.
-    pub(crate) fn run(&self, device: Option<OwnedFd>) -> Vec<String> {
-        let mut done = Vec::new();
-        let mut is_locked = false;
-        for command in &self.commands {
+    /// Puts settings and rules back. Call it in the network namespace in which they were changed. `device` is the outer device if it still exists: its alias tells other shells which settings this
+    /// one has found off. If a rule of iptables stays because another program holds the lock, the file keeps the rules that
+    /// are left for `paceline cleanup` and for the next emulator.
+    pub(crate) fn run(&self, device: Option<OwnedFd>) -> Undone {
+        let (mut done, mut problem) = (Vec::new(), None);
+        let mut commands = self.commands.as_slice();
+        // One lock guards all rules.
+        while let Some((command, rest)) = commands.split_first() {
             match remove_rule(command) {
                 Ok(true) => done.push(command.join(" ")),
                 Ok(false) => {}
-                Err(_) => {
-                    is_locked = true;
+                Err(text) => {
+                    problem = Some(text);
                     break;
                 }
             }
+            commands = rest;
         }
         let lock = Lock::take();
         let own = device.is_some().then_some(self.device.as_str());
         // The shell has ended: there is no remedy for an error.
         done.extend(forwarding::restore(&self.settings, own).unwrap_or_default());
         drop(lock);
-        if let Some(place) = self.place.as_ref().filter(|_| !is_locked) {
-            place.remove();
+        match &self.place {
+            Some(place) if problem.is_some() => place.keep(commands),
+            Some(place) => place.remove(),
+            None => {}
         }
-        done
+        Undone { done, problem }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_testing::Folder;
+
+    use super::*;
+
+    /// Another program holds iptables' lock: settings are put back once, and only the rules are left for later.
+    #[test]
+    fn rules_behind_the_lock_stay_in_the_record_without_the_settings() {
+        let folder = Folder::new("record");
+        let program = folder.path("iptables");
+        let script = |text: &str| {
+            fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("room");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(&program, mode).expect("ours");
+        };
+        let commands: Vec<Vec<String>> =
+            ["-i", "-o"].map(|side| vec![program.clone(), side.into()]).into();
+        // Of no interface.
+        let settings = vec![Setting::Four(u32::MAX)];
+        let undo = Undo { device: "link-0".into(), settings, commands, place: None };
+        let shell = ShellId::own().expect("this process");
+        let here = NetworkId::current().expect("a network");
+        let record = Record::new(shell, Vec::new(), here, undo.clone());
+        let path = PathBuf::from(folder.path("record.json"));
+        let place = record.write(Some(&RecordFile(path.clone()))).expect("room");
+        let left = || -> Undo {
+            let text = fs::read(&path).expect("the record");
+            serde_json::from_slice::<Record>(&text).expect("a record").undo
+        };
+        assert_eq!((left().settings.len(), left().commands.len()), (1, 2));
+        script("case $1 in -o) echo Another app holds the xtables lock. >&2; exit 4; esac");
+        let undone = undo.at(place.clone()).run(None);
+        assert_eq!(undone.done.len(), 1, "{undone:?}");
+        assert!(undone.problem.is_some_and(|problem| problem.contains("a rule stays")));
+        assert_eq!((left().settings.len(), left().commands.len()), (0, 1));
+        script("exit 0");
+        let undone = left().at(place).run(None);
+        assert!(undone.done.len() == 1 && undone.problem.is_none(), "{undone:?}");
+        assert!(!path.exists());
     }
 }

@@ -3,13 +3,30 @@
 use std::process::{Command, Output, Stdio};
 
 use crate::nftables::{self, BaseChain, Hook};
+use crate::process::without_blocked_signals;
 
 /// How long iptables waits for its lock, in seconds. Another program may hold it for ever.
 const LOCK_PATIENCE: &str = "5";
 
 fn output(words: &[String]) -> Option<Output> {
     let (program, arguments) = words.split_first()?;
-    Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    // Old versions of iptables end their wait for the lock by SIGALRM.
+    without_blocked_signals(&mut command).output().ok()
+}
+
+/// Returns true if iptables has failed because another program holds its lock.
+fn is_locked(output: &Output) -> bool {
+    !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("xtables lock")
+}
+
+/// Says who holds the lock, and what follows.
+fn lock_is_held(what_follows: &str) -> String {
+    format!(
+        "another program has held iptables' lock for {LOCK_PATIENCE} s (`sudo fuser /run/xtables.lock` names it), \
+         so that {what_follows}"
+    )
 }
 
 /// Runs a program without input and discards its errors. Returns its output; `None` if it has failed.
@@ -30,13 +47,8 @@ pub fn iptables(program: &str) -> [&str; 3] {
 /// Another program holds iptables' lock, so that the rule stays.
 pub fn remove_rule(command: &[String]) -> Result<bool, String> {
     let Some(output) = output(command) else { return Ok(false) };
-    let is_locked = String::from_utf8_lossy(&output.stderr).contains("xtables lock");
-    if !output.status.success() && is_locked {
-        return Err(format!(
-            "another program has held iptables' lock for {LOCK_PATIENCE} s (`sudo fuser /run/xtables.lock` names it), \
-             so that a rule stays: sudo {}",
-            command.join(" ")
-        ));
+    if is_locked(&output) {
+        return Err(lock_is_held(&format!("a rule stays: sudo {}", command.join(" "))));
     }
     Ok(output.status.success())
 }
@@ -48,12 +60,23 @@ pub fn words(parts: &[&[&str]]) -> Vec<String> {
 
 /// Returns the rules that let iptables pass packets from and to `device` on. There are none unless its policy is to
 /// drop, as Docker and ufw set it, which no table of nf_tables can overrule.
-pub fn admission(program: &str, device: &str) -> Vec<Vec<String>> {
-    let policy = run(&words(&[&iptables(program), &["-S", "FORWARD"]])).unwrap_or_default();
-    if !policy.contains("-P FORWARD DROP") {
-        return Vec::new();
+///
+/// # Errors
+/// Another program holds iptables' lock, so that the policy is not known.
+pub fn admission(program: &str, device: &str) -> Result<Vec<Vec<String>>, String> {
+    let Some(policy) = output(&words(&[&iptables(program), &["-S", "FORWARD"]])) else {
+        return Ok(Vec::new());
+    };
+    if is_locked(&policy) {
+        let what = format!("{program} has got no rule for {device}, and may pass nothing on");
+        return Err(lock_is_held(&what));
     }
-    ["-i", "-o"].iter().map(|side| words(&[&["FORWARD", side, device, "-j", "ACCEPT"]])).collect()
+    let text = String::from_utf8_lossy(&policy.stdout);
+    if !policy.status.success() || !text.contains("-P FORWARD DROP") {
+        return Ok(Vec::new());
+    }
+    let rule = |side| words(&[&["FORWARD", side, device, "-j", "ACCEPT"]]);
+    Ok(["-i", "-o"].map(rule).into())
 }
 
 /// Returns a remark for each chain of nf_tables that refuses packets from or to `device`, with the remedy. The chains
@@ -99,6 +122,33 @@ fn objection(chain: &BaseChain, device: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Iptables 1.8.9 ends its wait for the lock by SIGALRM, and a program inherits what its parent blocks.
+    #[test]
+    fn no_signal_is_blocked_in_iptables() {
+        let all = nix::sys::signal::SigSet::all();
+        let before = all.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_SETMASK);
+        let text = run(&words(&[&["grep", "SigBlk", "/proc/self/status"]]));
+        before.expect("a mask").thread_set_mask().expect("the mask before");
+        assert_eq!(text.as_deref(), Some("SigBlk:\t0000000000000000\n"));
+    }
+
+    #[test]
+    fn a_policy_behind_a_lock_is_not_taken_for_one_that_accepts() {
+        let folder = paceline_testing::Folder::new("iptables");
+        let program = folder.path("iptables");
+        let script = |text: &str| {
+            std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("room");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&program, mode).expect("ours");
+        };
+        script("echo '-P FORWARD DROP'");
+        assert_eq!(admission(&program, "up0").expect("no lock").len(), 2);
+        script("echo '-P FORWARD ACCEPT'");
+        assert_eq!(admission(&program, "up0"), Ok(Vec::new()));
+        script("echo 'Another app is currently holding the xtables lock.' >&2; exit 4");
+        assert!(admission(&program, "up0").is_err_and(|text| text.contains("may pass nothing on")));
+    }
 
     #[test]
     fn a_rule_behind_a_lock_is_told_from_one_that_is_gone() {

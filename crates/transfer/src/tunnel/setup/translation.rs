@@ -50,7 +50,11 @@ pub(super) fn apply(
         plan.remarks.iter().map(|text| text.replace("the inside reaches", "clients reach")),
     );
     for program in ["iptables", "ip6tables"] {
-        for rule in admission(program, &options.device) {
+        let rules = admission(program, &options.device).unwrap_or_else(|problem| {
+            remarks.push(problem);
+            Vec::new()
+        });
+        for rule in rules {
             let command = |what: &str| {
                 let words = iptables(program).into_iter().chain([what]).map(String::from);
                 words.chain(rule.iter().cloned()).collect::<Vec<String>>()

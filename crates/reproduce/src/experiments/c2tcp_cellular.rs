@@ -303,7 +303,10 @@ fn per_network(traces: &[Cellular], views: &[RunView], findings: &mut Findings) 
 /// Returns the share of links on which a statement of §IV-A about Vegas, Sprout and Verus holds, for
 /// each of them.
 fn compromises(traces: &[Cellular], views: &[RunView], findings: &mut Findings) {
+    let far = ["sprout", "bbr", "vegas", "c2tcp"];
     let mut counts = [("low", 0), ("compromise", 0), ("verus.better", 0), ("verus.far", 0)];
+    // The same as the last one, for one of the four.
+    let mut far_from = [0; 4];
     for cellular in traces {
         let figure = |scheme: &str, of: fn(&RunView) -> f64| {
             let is_own = |view: &&RunView| view.trace == cellular.name && view.scheme == scheme;
@@ -316,18 +319,25 @@ fn compromises(traces: &[Cellular], views: &[RunView], findings: &mut Findings) 
         let each = |holds: &dyn Fn(&str, &str) -> bool| {
             careful.iter().all(|own| full.iter().all(|other| holds(own, other)))
         };
-        let far = ["sprout", "bbr", "vegas", "c2tcp"];
+        let is_far = |other: &&str| delay("verus") >= 2.0 * delay(other);
         let holds = [
             each(&|own, other| delay(own) < delay(other) && delay(own) < delay("verus")),
             each(&|own, other| speed(own) <= 0.95 * speed(other)),
             full.iter().all(|other| delay("verus") < delay(other) && late("verus") < late(other)),
-            far.iter().all(|other| delay("verus") >= 2.0 * delay(other)),
+            far.iter().all(is_far),
         ];
         for (count, holds) in counts.iter_mut().zip(holds) {
             count.1 += u32::from(holds);
         }
+        for (count, other) in far_from.iter_mut().zip(&far) {
+            *count += u32::from(is_far(&other));
+        }
     }
     for (name, count) in counts {
         findings.measure(format!("links.{name}"), f64::from(count) / traces.len() as f64);
+    }
+    for (other, count) in far.iter().zip(far_from) {
+        let share = f64::from(count) / traces.len() as f64;
+        findings.measure(format!("links.verus.far.{other}"), share);
     }
 }

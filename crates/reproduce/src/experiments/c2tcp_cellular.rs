@@ -330,7 +330,7 @@ fn compromises(traces: &[Cellular], views: &[RunView], findings: &mut Findings) 
             count.1 += u32::from(holds);
         }
         for (count, other) in far_from.iter_mut().zip(&far) {
-            *count += u32::from(is_far(&other));
+            *count += u32::from(is_far(other));
         }
     }
     for (name, count) in counts {

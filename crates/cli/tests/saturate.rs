@@ -50,8 +50,18 @@ fn a_link_whose_queue_is_too_short_is_told() {
         "$P" link -q --up 5Mbps --down 5Mbps --buffer 100 -- sh -c '"$P" saturate client $PACELINE_BASE:5313 --key $K --only up --duration 8s -o $TMPDIR/out'
         echo "client $?"; wait $S; ls $TMPDIR | grep -c out; rm -f $TMPDIR/*; ip link set lo down"#;
     let test = "a_link_whose_queue_is_too_short_is_told";
-    let Some(output) = alone(test, &["ip"], script) else { return };
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    // A link that releases packets late has a longer round trip.
+    for _ in 0..5 {
+        let Some(output) = alone(test, &["ip"], script) else { return };
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        if !err.contains("]: late: ") {
+            return judge_short_queue(&out, &err);
+        }
+    }
+    eprintln!("{test}: not judged, since the link was late in each of five runs");
+}
+
+fn judge_short_queue(out: &str, err: &str) {
     assert!(out.ends_with("client 1\n0\n"), "{out} {err}");
     assert!(out.contains("up: nothing was recorded; ") && !out.contains(" 0.0 %"), "{out}");
     assert!(

@@ -125,7 +125,7 @@ impl Journal {
         self.file.flush()
     }
 
-    /// Removes the journal, if nobody else has.
+    /// Removes the journal; it is no error if another program has removed it.
     pub(crate) fn remove(self) -> io::Result<()> {
         drop(self.file);
         match std::fs::remove_file(&self.path) {

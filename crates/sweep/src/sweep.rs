@@ -96,8 +96,9 @@ pub struct Swept {
 /// there is not made again, unless another version of the program made it.
 ///
 /// # Errors
-/// A combination of this shard is invalid, the folder has runs of another sweep or a foreign file of the part's name, or another process makes this shard there:
-/// then nothing has run. Or a file cannot be written, or `progress` has ended the sweep.
+/// Before anything has run: a combination of this shard is invalid, the folder has runs of another
+/// sweep or a foreign file of the part's name, or another process makes this shard there. Later: a
+/// file cannot be written, or `progress` has ended the sweep.
 pub fn sweep(
     grid: &Grid,
     shard: Shard,

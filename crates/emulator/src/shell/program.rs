@@ -36,8 +36,8 @@ impl ShellOptions {
     }
 }
 
-/// Returns a prompt in which shells find nothing to run or to expand, and terminals no control
-/// sequence: it contains the names of files, which anybody may have chosen.
+/// Returns the prompt with `?` for each character by which a shell would run or expand a part of it,
+/// and for control characters. The prompt has names of trace files, and these may come from others.
 fn without_commands(prompt: &str) -> String {
     let is_plain = |c: char| !matches!(c, '$' | '`' | '\\') && !c.is_control();
     prompt.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()

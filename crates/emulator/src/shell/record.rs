@@ -186,9 +186,10 @@ impl Undo {
         Undo { place: Some(place), ..self }
     }
 
-    /// Puts settings and rules back. Call it in the network namespace in which they were changed. `device` is the outer device if it still exists: its alias tells other shells which settings this
-    /// one has found off. If a rule of iptables stays because another program holds the lock, the file keeps the rules that
-    /// are left for `paceline cleanup` and for the next emulator.
+    /// Puts settings and rules back. Call it in the network namespace in which they were changed.
+    /// `device` is the outer device if it still exists: its alias tells other shells which settings
+    /// this one has found off. If a rule of iptables stays because another program holds the lock,
+    /// the file keeps the rules that are left for `paceline cleanup` and for the next emulator.
     pub(crate) fn run(&self, device: Option<OwnedFd>) -> Undone {
         let (mut done, mut problem) = (Vec::new(), None);
         let mut commands = self.commands.as_slice();

@@ -7,11 +7,12 @@ use paceline_cc::{
 use super::Refresh;
 use super::receiver::decode;
 
-/// Limit of what is sent without an acknowledgement, in round trips at the granted rate, and its
-/// minimum in packets: a path that returns nothing gets no more data. It is no window (thesis §2.2):
-/// packets that were in flight at the last acknowledgement are not in it. After an outage many of
-/// these are lost without any acknowledgement that reveals it.
+/// How much a flow sends while no acknowledgement arrives, in round trips at the granted rate: a
+/// path that returns nothing gets no more data. It is no window (thesis §2.2): packets that were in
+/// flight at the last acknowledgement do not count, since after an outage many of them are lost and no
+/// acknowledgement says so.
 const UNANSWERED_CAP: f64 = 2.0;
+/// The same in packets, at least.
 const LEAST_UNANSWERED: u64 = 2;
 /// Largest window.
 const MOST: u64 = 1 << 40;

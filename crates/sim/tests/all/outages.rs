@@ -75,9 +75,10 @@ fn after_an_outage_bbr_waits_for_a_probe_as_linux_does() {
     assert!(cubic[16..].iter().all(|mbps| *mbps > 6.0), "{cubic:?}");
 }
 
-/// RCP's flow had a window of two RTTs at its rate, and the flight contained packets that were lost in the outage: the
-/// link carried nothing for twice the outage. During the outage it does not go on sending. Its floor was a packet per mean RTT, which contains the outage. How fast
-/// the rate grows does follow that mean: 11 s after an outage of 10 s or longer.
+/// RCP's flow had a window of two RTTs at its rate, and the flight contained packets that were lost
+/// in the outage: the link carried nothing for twice the outage. During the outage it does not go
+/// on sending. Its floor was a packet per mean RTT, which contains the outage. How fast the rate
+/// grows does follow that mean: 11 s after an outage of 10 s or longer.
 #[test]
 fn rcp_uses_the_link_again_after_any_outage() {
     let half = 6.0;

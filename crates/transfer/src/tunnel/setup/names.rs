@@ -64,7 +64,7 @@ pub(super) fn apply(
 /// no other program has changed it since.
 ///
 /// # Errors
-/// The file cannot be written.
+/// The file cannot be written, or the file that was there before the tunnel is gone.
 pub(super) fn restore(name: Option<&str>) -> Result<(), RealTimeError> {
     let files = Files { file: FILE, before: BEFORE, new: NEW };
     files.restore(name).map_err(RealTimeError::system(format!("{FILE}: putting it back")))
@@ -151,8 +151,8 @@ impl Files<'_> {
         let Ok(found) = fs::symlink_metadata(self.file) else { return Ok(()) };
         let Ok(bytes) = fs::read(self.file) else { return Ok(()) };
         let text = String::from_utf8_lossy(&bytes);
-        // Another program has written the file, perhaps for a while. What was kept stays for the tunnel, should its file come
-        // back.
+        // Another program has written the file. It may put the tunnel's file back later, and then
+        // `before` is needed.
         let Some(writer) = writer(&text) else { return Ok(()) };
         if name.is_some_and(|name| name != writer) {
             return Ok(());

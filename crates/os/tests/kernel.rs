@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsFd;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use nix::sched::{CloneFlags, unshare};
 use paceline_os::namespace::{current_network, enter_network};
@@ -14,8 +15,13 @@ use paceline_os::tun::HEADER;
 use paceline_os::{Tun, TunOptions};
 use paceline_testing::{Need, skip};
 
-/// Runs a test on a thread with a network of its own.
+/// The test that runs. A program that another test starts holds copies of this process' files until
+/// it is executed, and a device lives as long as any copy of its file.
+static RUNNING: Mutex<()> = Mutex::new(());
+
+/// Runs a test on a thread with a network of its own, while no other test of this file runs.
 fn alone(test: &'static str, body: impl FnOnce() + Send + 'static) {
+    let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let thread = std::thread::spawn(move || match unshare(CloneFlags::CLONE_NEWNET) {
         Ok(()) => body(),
         Err(error) => {

@@ -4,6 +4,36 @@ use paceline_requests::numbers::figure;
 
 use crate::figures::Look;
 
+/// Where the bounds of frames' delays come from.
+pub(crate) const FRAMES_IN_TIME: &str = "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls; changed after first runs: the \
+     length of the run if fewer than 95 % of the frames arrive or the flow stops, since a flow that stopped was good";
+
+/// The criterion of the delay of a flow's frames: its name, section, case, flow, the words that say where, and what
+/// the answer does not cover.
+macro_rules! frames {
+    ($id:literal, $section:literal, $case:literal, $flow:literal, $where:literal, $cannot:expr) => {
+        $crate::criterion::Criterion::measured(
+            $id,
+            $section,
+            concat!("How late are frames ", $where, "?"),
+            $crate::criterion::Measured::new(
+                $case,
+                "95th percentile of the frames' delay",
+                "ms",
+                concat!("Frames arrive within {} (95 %) ", $where),
+                |look| look.frames_p95($flow),
+            )
+            .judged($crate::criterion::Bounds::new(
+                250.0,
+                500.0,
+                $crate::criterion::FRAMES_IN_TIME,
+            )),
+            $cannot,
+        )
+    };
+}
+pub(crate) use frames;
+
 /// A question of a document.
 #[derive(Debug)]
 pub struct Criterion {

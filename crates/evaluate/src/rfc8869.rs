@@ -5,7 +5,7 @@
 //! the statistics of recorded ones, take its place. The Wi-Fi cases run on this program's model of 802.11n.
 
 use crate::case::Case;
-use crate::criterion::{Bounds, Criterion, Measured};
+use crate::criterion::{Bounds, Criterion, Measured, frames};
 
 /// Media flows over one link.
 const MEDIA: &str = include_str!("../cases/media.toml");
@@ -131,8 +131,6 @@ static CASES: &[Case] = &[
 
 const RATE: &str =
     "ours; the section asks for a rate near the available one; video has at most 1.5 Mbit/s";
-const DELAY: &str = "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls; changed after first runs: the \
-     length of the run if fewer than 95 % of the frames arrive or the flow stops, since a flow that stopped was good";
 const TRACE: &str = "A synthetic trace with the statistics of a recorded one takes the place of a simulated cell: the number of \
      users, their movement and their radio are those of the recording.";
 
@@ -147,25 +145,6 @@ macro_rules! rate {
                 look.number(concat!("flow.", $flow, ".goodput"))
             })
             .judged(Bounds::new($good, $poor, RATE)),
-            $cannot,
-        )
-    };
-}
-/// The criterion of the delay of a flow's frames.
-macro_rules! frames {
-    ($id:literal, $section:literal, $case:literal, $flow:literal, $where:literal, $cannot:expr) => {
-        Criterion::measured(
-            $id,
-            $section,
-            concat!("How late are frames ", $where, "?"),
-            Measured::new(
-                $case,
-                "95th percentile of the frames' delay",
-                "ms",
-                concat!("Frames arrive within {} (95 %) ", $where),
-                |look| look.frames_p95($flow),
-            )
-            .judged(Bounds::new(250.0, 500.0, DELAY)),
             $cannot,
         )
     };

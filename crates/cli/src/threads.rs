@@ -2,10 +2,29 @@
 
 use std::thread::{self, JoinHandle};
 
+use clap::Args;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::host;
 use crate::output::Error;
+
+/// The option for the number of threads.
+#[derive(Args)]
+pub(crate) struct ThreadsArgs {
+    /// How many runs at the same time; 0 for one per core
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
+    threads: u16,
+}
+
+impl ThreadsArgs {
+    /// Starts the threads that were asked for.
+    ///
+    /// # Errors
+    /// As [`Threads::new`].
+    pub(crate) fn start(&self) -> Result<Threads, Error> {
+        Threads::new(self.threads.into())
+    }
+}
 
 /// Threads that make simulated runs. They have ended when this is dropped.
 pub(crate) struct Threads {

@@ -32,6 +32,7 @@ use crate::results::{self, Kind};
 use crate::runs::{ONE_SCHEME, RunsArgs};
 use crate::series;
 use crate::sheet::Sheet;
+use crate::threads::ThreadsArgs;
 use pool::Pool;
 
 /// Simulate several schemes over the same links and compare them: table, page, JSON
@@ -114,9 +115,8 @@ pub(crate) struct Compare {
     /// median, for utilization and p95 delay, is below this share of the median
     #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Runs")]
     until: Option<f64>,
-    /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadsArgs,
     /// The length of a bin in plots over time
     #[arg(long, default_value_t = Record::BIN, value_parser = args::bin, allow_hyphen_values = true, help_heading = "Outputs")]
     bin: Span,
@@ -160,7 +160,7 @@ impl Compare {
         results::prepare_table("--series", self.series.as_deref())?;
         let printed = [("--csv", self.csv.as_deref()), ("--series", self.series.as_deref())];
         let is_csv = results::replaces_tables(self.json, &printed)?;
-        let mut pool = Pool::new(runs, self.threads.into(), self.quiet)?;
+        let mut pool = Pool::new(runs, self.threads.start()?, self.quiet);
         pool.run()?;
         if let Some(until) = self.until {
             pool.run_until(until)?;

@@ -25,7 +25,7 @@ use crate::output::{self, Error};
 use crate::registries;
 use crate::results::{self, Kind};
 use crate::table::{Grid, counted};
-use crate::threads::Threads;
+use crate::threads::ThreadsArgs;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -70,9 +70,8 @@ pub(crate) struct Evaluate {
     /// The seed of all random numbers
     #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
-    /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadsArgs,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Outputs")]
     json: bool,
@@ -136,7 +135,7 @@ impl Evaluate {
             }
             Some(_) | None => Store::disabled(),
         };
-        let pool = Threads::new(self.threads.into())?;
+        let pool = self.threads.start()?;
         let names = Arc::new(registries::names().clone());
         let progress = CostBar::new(self.quiet);
         let began = Instant::now();

@@ -17,7 +17,7 @@ use crate::names::command_line;
 use crate::output::{self, Error};
 use crate::results::{self, Kind};
 use crate::table::{Grid, counted};
-use crate::threads::Threads;
+use crate::threads::ThreadsArgs;
 
 /// Measure the claims of the papers again, and say which of them hold
 ///
@@ -75,9 +75,8 @@ pub(crate) struct Reproduce {
     /// The seed of all random numbers
     #[arg(long, value_parser = args::seed, default_value_t = 1, help_heading = "Runs")]
     seed: u64,
-    /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Runs")]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadsArgs,
     /// Write the figures over those of the same claims in this file, and leave the other claims in it as they
     /// are: crates/reproduce/claims/measured.tsv of the source tree, from which its pages are made
     #[arg(long, value_name = "FILE", requires = "traces", conflicts_with_all = ["list", "scenarios", "quick", "runs", "seed"], help_heading = "Outputs")]
@@ -194,7 +193,7 @@ impl Reproduce {
             }
             Some(_) | None => Store::disabled(),
         };
-        let pool = Threads::new(self.threads.into())?;
+        let pool = self.threads.start()?;
         let progress = CostBar::new(self.quiet);
         let began = Instant::now();
         let runs = self.runs.unwrap_or(if self.quick { 1 } else { RUNS });

@@ -12,7 +12,7 @@ use crate::host;
 use crate::kinds;
 use crate::output::{self, Error};
 use crate::registries;
-use crate::threads::Threads;
+use crate::threads::ThreadsArgs;
 
 /// Largest file of a sweep or of its scenario, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -40,11 +40,10 @@ pub(crate) struct SweepCommand {
     /// The file of the sweep (TOML): see docs/howto/sweeps.md
     file: PathBuf,
     /// Make only part I of N
-    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE)]
+    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE, help_heading = "Runs")]
     shard: Shard,
-    /// How many runs at the same time; 0 for one per core
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadsArgs,
     /// Print the counts as JSON
     #[arg(long)]
     json: bool,
@@ -113,7 +112,7 @@ impl SweepCommand {
     pub(crate) fn run(self) -> Result<(), Error> {
         let grid = self.grid()?;
         output::make_folder(&self.output)?;
-        let pool = Threads::new(self.threads.into())?;
+        let pool = self.threads.start()?;
         let bar = Bar(output::progress(self.quiet, 1));
         let made =
             pool.install(|| sweep(&grid, self.shard, &self.output, registries::names(), &bar));

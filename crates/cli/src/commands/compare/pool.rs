@@ -15,8 +15,8 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(runs: CompareRuns, threads: usize, quiet: bool) -> Result<Pool, Error> {
-        Ok(Pool { runs, threads: Threads::new(threads)?, quiet })
+    pub(super) fn new(runs: CompareRuns, threads: Threads, quiet: bool) -> Pool {
+        Pool { runs, threads, quiet }
     }
 
     /// Makes the runs of the request.

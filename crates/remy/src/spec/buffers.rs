@@ -4,7 +4,7 @@ use paceline_cc::Span;
 use paceline_path::BufferSize;
 use toml::Value;
 
-use super::quantity::{Kind, names};
+use super::quantity::{BYTES, Kind, SECONDS, Unit, names};
 use super::{Range, SpecificationError};
 use crate::network::PACKET;
 
@@ -81,13 +81,13 @@ impl Buffers {
         let from = from.and_then(|(names, _)| names.into_iter().next());
         let missing = || fail("a range needs from: write from = ..., to = ...".into());
         let size = BufferSize::parse(&from.ok_or_else(missing)?).map_err(fail)?;
-        let kind = |read| Kind { key: KEY, least: 0.0, most: 1e15, read };
+        let kind = |unit| Kind { key: KEY, least: 0.0, most: 1e15, unit };
         let (unit, kind) = match size {
-            BufferSize::Packets(_) => (BufferUnit::Packets, kind(packets)),
-            BufferSize::Bytes(_) => (BufferUnit::Bytes, kind(super::quantity::bytes)),
-            BufferSize::Time(_) => (BufferUnit::Seconds, kind(seconds)),
-            BufferSize::Bdp(_) => (BufferUnit::Bdp, kind(products)),
-            BufferSize::Sojourn(_) => (BufferUnit::SojournSeconds, kind(sojourn)),
+            BufferSize::Packets(_) => (BufferUnit::Packets, kind(PACKETS)),
+            BufferSize::Bytes(_) => (BufferUnit::Bytes, kind(BYTES)),
+            BufferSize::Time(_) => (BufferUnit::Seconds, kind(TIME)),
+            BufferSize::Bdp(_) => (BufferUnit::Bdp, kind(PRODUCTS)),
+            BufferSize::Sojourn(_) => (BufferUnit::SojournSeconds, kind(SOJOURN)),
             BufferSize::Unlimited => {
                 let problem =
                     "a range has no end at \"inf\": write a list, such as [\"1bdp\", \"inf\"]";
@@ -113,30 +113,32 @@ fn holds_a_packet(bytes: f64) -> Result<(), SpecificationError> {
     Err(SpecificationError::value(KEY, problem))
 }
 
-fn packets(text: &str) -> Result<f64, String> {
-    match BufferSize::parse(text)? {
+/// Both ends of a range have one unit.
+const PACKETS: Unit = Unit {
+    read: |text| match BufferSize::parse(text)? {
         BufferSize::Packets(packets) => Ok(packets as f64),
         _ => Err(format!("{text} is no number of packets: both ends of a range have one unit")),
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match BufferSize::parse(text)? {
+    },
+    show: |packets| packets.to_string(),
+};
+const TIME: Unit = Unit {
+    read: |text| match BufferSize::parse(text)? {
         BufferSize::Time(time) => Ok(time.as_secs_f64()),
         _ => Err(format!("{text} is no time: both ends of a range have one unit")),
-    }
-}
-
-fn products(text: &str) -> Result<f64, String> {
-    match BufferSize::parse(text)? {
+    },
+    show: SECONDS.show,
+};
+const PRODUCTS: Unit = Unit {
+    read: |text| match BufferSize::parse(text)? {
         BufferSize::Bdp(products) => Ok(products),
         _ => Err(format!("{text} is not in bdp: both ends of a range have one unit")),
-    }
-}
-
-fn sojourn(text: &str) -> Result<f64, String> {
-    match BufferSize::parse(text)? {
+    },
+    show: |products| format!("\"{products}bdp\""),
+};
+const SOJOURN: Unit = Unit {
+    read: |text| match BufferSize::parse(text)? {
         BufferSize::Sojourn(time) => Ok(time.as_secs_f64()),
         _ => Err(format!("{text} has no sojourn=: both ends of a range have one unit")),
-    }
-}
+    },
+    show: |seconds| format!("\"sojourn={}\"", Span::from_secs_f64(seconds)),
+};

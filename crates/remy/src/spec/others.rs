@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_cc::ParamValue;
 use paceline_schemes::remy::{RemyParams, halves};
 use paceline_sim::scenario::{CustomScheme, SchemeChoice, check_scheme};
 use serde::Deserialize;
 use toml::Value;
 
 use super::parse::MAX_SENDERS;
-use super::quantity::{Kind, names};
+use super::quantity::{Kind, NUMBER, names};
 use super::{Range, SpecificationError};
 
 const KEY: &str = "networks.others";
@@ -70,7 +69,7 @@ pub(super) fn read(
     };
     let (schemes, scheme) = file.schemes(folder, params)?;
     let count = |key, written: &Value| {
-        let kind = Kind { key, least: 0.0, most: MAX_SENDERS, read: <f64 as ParamValue>::read };
+        let kind = Kind { key, least: 0.0, most: MAX_SENDERS, unit: NUMBER };
         kind.range(written)
     };
     let (senders, are_beside) = match (&file.senders, &file.beside) {
@@ -87,7 +86,7 @@ pub(super) fn read(
         None => 1.0,
         Some(written) => {
             let key = "networks.others.share";
-            let kind = Kind { key, least: 0.0, most: 1.0, read: <f64 as ParamValue>::read };
+            let kind = Kind { key, least: 0.0, most: 1.0, unit: NUMBER };
             let range = kind.range(written)?;
             if range.count() > 1 || range.from < range.to {
                 return Err(fail(key, "write one number from 0 to 1, or a percentage".into()));

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Value;
 
 use super::length::RunLength;
-use super::quantity::{Kind, bytes, mbps, millis, names, seconds};
+use super::quantity::{BYTES, Kind, MBPS, MILLIS, NUMBER, SECONDS, Unit, names};
 use super::{
     Buffers, DelayMeasure, Metric, Objective, OnUnit, Range, Specification, SpecificationError,
     Traces, others,
@@ -178,8 +178,8 @@ impl FileSpecification {
 }
 
 /// Returns the numbers from `least` to `most` that `read` understands.
-fn kind(key: &'static str, least: f64, most: f64, read: fn(&str) -> Result<f64, String>) -> Kind {
-    Kind { key, least, most, read }
+fn kind(key: &'static str, least: f64, most: f64, unit: Unit) -> Kind {
+    Kind { key, least, most, unit }
 }
 
 /// Reads the times in milliseconds of an optional key; zero without it.
@@ -188,7 +188,7 @@ fn time(
     written: Option<&Value>,
     most: f64,
 ) -> Result<Range, SpecificationError> {
-    written.map_or(Ok(Range::one(0.0)), |written| kind(key, 0.0, most, millis).range(written))
+    written.map_or(Ok(Range::one(0.0)), |written| kind(key, 0.0, most, MILLIS).range(written))
 }
 
 impl Networks {
@@ -199,10 +199,9 @@ impl Networks {
         duration: RunLength,
         objective: Objective,
     ) -> Result<Specification, SpecificationError> {
-        let number = <f64 as ParamValue>::read;
         let loss = match &self.loss {
             None => Range::one(0.0),
-            Some(written) => kind("networks.loss", 0.0, 0.999, number).range(written)?,
+            Some(written) => kind("networks.loss", 0.0, 0.999, NUMBER).range(written)?,
         };
         let buffer = match &self.buffer {
             None => BufferSize::Unlimited.into(),
@@ -230,22 +229,22 @@ impl Networks {
                 None | Some(Value::Boolean(false)) => Range::one(1.0),
                 Some(Value::Boolean(true)) => Range::one(2.0),
                 Some(written) => {
-                    kind("networks.delayed_acks", 1.0, 1000.0, number).range(written)?
+                    kind("networks.delayed_acks", 1.0, 1000.0, NUMBER).range(written)?
                 }
             },
             resolution: self.resolution.as_deref().map(resolution).transpose()?,
             second_mbps: match &self.second_link {
                 None => None,
-                Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, mbps).range(second)?),
+                Some(second) => Some(kind("networks.second_link", 1e-3, 1e6, MBPS).range(second)?),
             },
             queues,
             queue,
             others: None,
             on_unit,
             on_s,
-            rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, millis).range(&self.rtt)?,
-            senders: kind("networks.senders", 1.0, MAX_SENDERS, number).range(&self.senders)?,
-            off_s: kind("networks.off", 0.0, 1e6, seconds).range(&self.off)?,
+            rtt_ms: kind("networks.rtt", 1e-3, 3.6e6, MILLIS).range(&self.rtt)?,
+            senders: kind("networks.senders", 1.0, MAX_SENDERS, NUMBER).range(&self.senders)?,
+            off_s: kind("networks.off", 0.0, 1e6, SECONDS).range(&self.off)?,
             buffer,
             loss,
             router,
@@ -259,7 +258,7 @@ impl Networks {
     fn capacity(&self, folder: Option<&Path>) -> Result<(Range, Traces), SpecificationError> {
         match (&self.link, &self.traces) {
             (Some(link), None) => {
-                Ok((kind("networks.link", 1e-3, 1e6, mbps).range(link)?, Traces::default()))
+                Ok((kind("networks.link", 1e-3, 1e6, MBPS).range(link)?, Traces::default()))
             }
             (None, Some(written)) => {
                 let (traces, places) = Traces::read(written, folder)?;
@@ -273,13 +272,13 @@ impl Networks {
     fn on_periods(&self) -> Result<(Range, OnUnit), SpecificationError> {
         let (kind, written, unit) = match (&self.on, &self.on_bytes, &self.on_icsi) {
             (Some(on), None, None) => {
-                (kind("networks.on", 1e-6, 1e6, seconds), on, OnUnit::Seconds)
+                (kind("networks.on", 1e-6, 1e6, SECONDS), on, OnUnit::Seconds)
             }
             (None, Some(on), None) => {
-                (kind("networks.on_bytes", 1.0, 1e12, bytes), on, OnUnit::Bytes)
+                (kind("networks.on_bytes", 1.0, 1e12, BYTES), on, OnUnit::Bytes)
             }
             (None, None, Some(on)) => {
-                (kind("networks.on_icsi", 0.0, 1e12, bytes), on, OnUnit::Icsi)
+                (kind("networks.on_icsi", 0.0, 1e12, BYTES), on, OnUnit::Icsi)
             }
             _ => {
                 let problem = "write one of on, on_bytes and on_icsi";
@@ -306,7 +305,7 @@ impl Networks {
 fn resolution(text: &str) -> Result<Span, SpecificationError> {
     let read = Span::read(text).and_then(|time| match time <= Span::from_secs(1) {
         true => Ok(time),
-        false => Err(format!("{time} is not from 0 to 1s")),
+        false => Err(format!("{time} is too much: write \"1s\" or less")),
     });
     read.map_err(|problem| SpecificationError::value("networks.resolution", problem))
 }

@@ -12,29 +12,42 @@ const MAX_STEPS: u32 = 10_000;
 /// The keys of a range.
 const RANGE_KEYS: [&str; 6] = ["from", "to", "steps", "step", "scale", "values"];
 
-/// How a value is read: its minimum and maximum, and the conversion from text.
+/// How a value is read: its minimum and maximum, and its unit.
 pub(super) struct Kind {
     pub(super) key: &'static str,
     pub(super) least: f64,
     pub(super) most: f64,
-    pub(super) read: fn(&str) -> Result<f64, String>,
+    pub(super) unit: Unit,
 }
 
-pub(super) fn mbps(text: &str) -> Result<f64, String> {
-    Rate::read(text).map(Rate::as_mbps)
+/// A unit of values: how they are read from text, and written as files have them.
+#[derive(Copy, Clone)]
+pub(super) struct Unit {
+    pub(super) read: fn(&str) -> Result<f64, String>,
+    pub(super) show: fn(f64) -> String,
 }
-pub(super) fn bytes(text: &str) -> Result<f64, String> {
-    match BufferSize::parse(text)? {
+
+pub(super) const NUMBER: Unit =
+    Unit { read: <f64 as ParamValue>::read, show: |number| number.to_string() };
+pub(super) const MBPS: Unit = Unit {
+    read: |text| Rate::read(text).map(Rate::as_mbps),
+    show: |mbps| format!("\"{}\"", Rate::from_mbps(mbps)),
+};
+pub(super) const BYTES: Unit = Unit {
+    read: |text| match BufferSize::parse(text)? {
         BufferSize::Bytes(bytes) => Ok(bytes as f64),
         _ => Err("expected bytes, such as \"100kB\"".into()),
-    }
-}
-pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    Span::read(text).map(Span::as_secs_f64)
-}
-pub(super) fn millis(text: &str) -> Result<f64, String> {
-    Span::read(text).map(Span::as_millis_f64)
-}
+    },
+    show: |bytes| format!("\"{bytes}B\""),
+};
+pub(super) const SECONDS: Unit = Unit {
+    read: |text| Span::read(text).map(Span::as_secs_f64),
+    show: |seconds| format!("\"{}\"", Span::from_secs_f64(seconds)),
+};
+pub(super) const MILLIS: Unit = Unit {
+    read: |text| Span::read(text).map(Span::as_millis_f64),
+    show: |millis| format!("\"{}\"", Span::from_secs_f64(millis / 1e3)),
+};
 
 /// Returns a value in the form that [`Kind::read`] takes: numbers without their type, texts without
 /// quotes.
@@ -59,15 +72,20 @@ impl Kind {
             let kind = value.type_str();
             self.fail(format!("{kind} `{value}`: expected one value, a list of values or a range"))
         })?;
-        let number = (self.read)(&text).map_err(|problem| self.fail(problem))?;
+        let number = (self.unit.read)(&text).map_err(|problem| self.fail(problem))?;
         if number.is_finite() { Ok(number) } else { Err(self.fail(format!("{text} is no number"))) }
     }
 
     fn quantity(&self, value: &Value) -> Result<f64, SpecificationError> {
         let number = self.number(value)?;
-        let Kind { least, most, .. } = self;
-        if !(*least..=*most).contains(&number) {
-            return Err(self.fail(format!("{number} is not from {least} to {most}")));
+        let shown = |number: f64| (self.unit.show)(number);
+        if number < self.least {
+            let least = shown(self.least);
+            return Err(self.fail(format!("{value} is too little: write {least} or more")));
+        }
+        if number > self.most {
+            let most = shown(self.most);
+            return Err(self.fail(format!("{value} is too much: write {most} or less")));
         }
         Ok(number)
     }

@@ -25,6 +25,7 @@ mod new;
 mod plot;
 mod python;
 mod quic_flows;
+mod readme;
 mod remy;
 mod rights;
 mod runs;

@@ -14,7 +14,7 @@ pub(crate) const TOGETHER: usize = 5;
 
 /// Returns time series of the runs over one trace, as an SVG file: one row per scheme with the
 /// capacity shaded and the throughput as a line, then the queueing delays of all schemes on a
-/// shared axis (logarithmic if they differ by a factor of ten), then the windows, if they are
+/// shared axis (logarithmic if they differ by more than a factor of eight), then the windows, if they are
 /// known.
 pub fn time_series_svg(runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
@@ -150,7 +150,7 @@ fn overlays<'a>(
     runs.chunks(share).map(panel).collect()
 }
 
-/// True if the schemes' delays differ by a factor of ten or more.
+/// True if the schemes' delays differ by more than a factor of eight.
 pub(crate) fn differ_much(runs: &[RunView]) -> bool {
     let delays = || runs.iter().map(|run| run.queue_delay_ms.p95).filter(|&d| usable(d) && d > 0.0);
     let lo = delays().fold(f64::INFINITY, f64::min);

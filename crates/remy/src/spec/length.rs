@@ -83,7 +83,9 @@ impl RunLength {
             _ => return Err(fail(format!("packets is a number: {usage}"))),
         };
         if !(1.0..=1e12).contains(&packets) {
-            return Err(fail(format!("packets = {packets} is not from 1 to 1e12: write packets = 40000")));
+            return Err(fail(format!(
+                "packets = {packets} is not from 1 to 1e12: write packets = 40000"
+            )));
         }
         if least > most {
             return Err(fail(format!("least = {least} is above most = {most}: {usage}")));

@@ -129,7 +129,10 @@ fn mistakes_in_specifications_are_told() {
     };
     assert!(Specification::parse(whole).is_ok());
     assert!(error("\"10Mbps\"", "10").contains("line 2: networks.link: a rate needs a unit"));
-    assert!(error("\"150ms\"", "\"0s\"").contains("networks.rtt: \"0s\" is too little: write \"1us\" or more"));
+    assert!(
+        error("\"150ms\"", "\"0s\"")
+            .contains("networks.rtt: \"0s\" is too little: write \"1us\" or more")
+    );
     assert!(error("2", "0").contains("networks.senders"));
     assert!(error("2", "{ from = 1, to = 3 }").contains("needs steps"));
     assert!(error("2", "{ from = 1, to = 3, steps = 2, scale = \"random\" }").contains("draws"));

@@ -71,6 +71,17 @@ impl Look<'_> {
         if p95.is_finite() && self.has_stopped(flow) { 1e3 * self.duration } else { p95 }
     }
 
+    /// Returns the largest 95th percentile of the delays of flows' frames, of each as [`Look::frames_p95`] returns it;
+    /// NaN if one of the flows has none.
+    pub fn worst_frames_p95(&self, flows: &[&str]) -> f64 {
+        extreme(flows.iter().map(|flow| self.frames_p95(flow)), f64::max)
+    }
+
+    /// Returns the smallest goodput of flows in Mbit/s; NaN if one of the flows has none.
+    pub fn smallest_goodput(&self, flows: &[&str]) -> f64 {
+        extreme(flows.iter().map(|flow| self.number(&format!("flow.{flow}.goodput"))), f64::min)
+    }
+
     /// Returns true if the goodput of a flow in the last tenth of the run is at most a small share of its mean.
     pub fn has_stopped(&self, flow: &str) -> bool {
         let goodput = format!("flow.{flow}.goodput");
@@ -171,6 +182,12 @@ impl Look<'_> {
     }
 }
 
+/// Returns the extreme one of values, as `of` chooses from two; NaN if one of them is NaN, or without values.
+fn extreme(mut values: impl Iterator<Item = f64>, of: fn(f64, f64) -> f64) -> f64 {
+    let either = |one: f64, next: f64| if next.is_nan() { None } else { Some(of(one, next)) };
+    values.try_fold(f64::NAN, either).unwrap_or(f64::NAN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +208,27 @@ mod tests {
         assert_eq!(look.largest("s", 4.0, 5.0), 10.0);
         assert!(look.reached("none", 1.0, 0.0, 10.0).is_nan());
         assert!(look.times("none").is_nan());
+    }
+
+    #[test]
+    fn the_worst_flow_counts() {
+        let mut own = Record::default();
+        own.set("bin", 1.0);
+        for (flow, goodput, p95) in [("a", 1.0, 60.0), ("b", 0.4, 90.0)] {
+            own.set_series(format!("flow.{flow}.goodput"), &[goodput; 10]);
+            own.set(format!("flow.{flow}.goodput"), goodput);
+            own.set(format!("flow.{flow}.frames.made"), 100.0);
+            own.set(format!("flow.{flow}.frames.delivered"), 100.0);
+            own.set(format!("flow.{flow}.frames.delay.p95"), p95);
+        }
+        let look = Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
+        for flows in [["a", "b"], ["b", "a"]] {
+            assert_eq!((look.smallest_goodput(&flows), look.worst_frames_p95(&flows)), (0.4, 90.0));
+        }
+        for flows in [["a", "none"], ["none", "a"]] {
+            assert!(look.smallest_goodput(&flows).is_nan());
+            assert!(look.worst_frames_p95(&flows).is_nan());
+        }
     }
 
     #[test]

@@ -157,18 +157,14 @@ impl Look<'_> {
         }
     }
 
-    /// Returns the seconds from `from` until a series is at or below `level` over half a second; the time up
-    /// to `to` if it never is. Missing bins are below each level. NaN if all bins are missing.
-    pub fn fallen(&self, series: &str, level: f64, from: f64, to: f64) -> f64 {
+    /// Returns the seconds between two times in which the bins of a series are above `level`. Missing bins are below
+    /// each level. NaN if all bins are missing.
+    pub fn time_above(&self, series: &str, level: f64, from: f64, to: f64) -> f64 {
         let bins = self.bins(series, from, to);
         if bins.iter().all(|value| value.is_nan()) {
             return f64::NAN;
         }
-        let is_low = |window: &[f64]| window.iter().all(|value| value.is_nan() || *value <= level);
-        match bins.windows(STEADY_BINS).position(is_low) {
-            Some(at) => at as f64 * self.bin(),
-            None => to - from,
-        }
+        bins.iter().filter(|value| **value > level).count() as f64 * self.bin()
     }
 
     fn bin(&self) -> f64 {
@@ -203,11 +199,30 @@ mod tests {
         assert!((look.reached("s", 9.0, 0.0, 10.0) - 3.0).abs() < 1e-9);
         assert!((look.reached("s", 9.0, 2.0, 10.0) - 1.0).abs() < 1e-9);
         assert_eq!(look.reached("s", 11.0, 2.0, 10.0), 8.0);
-        assert!((look.fallen("s", 1.0, 0.5, 10.0) - 0.1).abs() < 1e-9);
         assert!((look.mean("s", 0.0, 10.0) - 7.1).abs() < 1e-9);
         assert_eq!(look.largest("s", 4.0, 5.0), 10.0);
         assert!(look.reached("none", 1.0, 0.0, 10.0).is_nan());
         assert!(look.times("none").is_nan());
+    }
+
+    #[test]
+    fn all_time_above_a_level_counts() {
+        let mut own = Record::default();
+        own.set("bin", 0.1);
+        // From 60 s on: 1 s without packets, 0.6 s low, 15 s high, then low again.
+        let delay = |bin: usize| match bin {
+            600..610 => f64::NAN,
+            616..766 => 300.0,
+            _ => 20.0,
+        };
+        own.set_series("s", &(0..1000).map(delay).collect::<Vec<f64>>());
+        own.set_series("none", &[f64::NAN; 1000]);
+        let look = Look { own: &own, reference: &Record::default(), duration: 100.0, warmup: 0.0 };
+        assert!((look.time_above("s", 100.0, 60.0, 80.0) - 15.0).abs() < 1e-9);
+        assert!((look.time_above("s", 100.0, 60.0, 70.0) - 8.4).abs() < 1e-9);
+        assert_eq!(look.time_above("s", 300.0, 60.0, 80.0), 0.0);
+        assert!(look.time_above("none", 100.0, 60.0, 80.0).is_nan());
+        assert!(look.time_above("missing", 100.0, 60.0, 80.0).is_nan());
     }
 
     #[test]

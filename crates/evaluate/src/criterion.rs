@@ -4,14 +4,22 @@ use paceline_requests::numbers::figure;
 
 use crate::figures::Look;
 
-/// Where the bounds of frames' delays come from.
-pub(crate) const FRAMES_IN_TIME: &str = "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls; changed after first runs: the \
-     length of the run if fewer than 95 % of the frames arrive or the flow stops, since a flow that stopped was good";
+/// Where the bounds of frames' delays come from, and what was changed, too.
+macro_rules! delay_reason {
+    ($($changed:literal)?) => {
+        concat!(
+            "ours: ITU-T G.114 has 150 ms of delay as good and 400 ms as the limit of calls; changed after first runs: the \
+             length of the run if fewer than 95 % of the frames arrive or the flow stops, since a flow that stopped was good",
+            $("; ", $changed)?
+        )
+    };
+}
+pub(crate) use delay_reason;
 
-/// The criterion of the delay of a flow's frames: its name, section, case, flow, the words that say where, and what
-/// the answer does not cover.
+/// The criterion of the largest delay of flows' frames: its name, section, case, flows, the words that say where, the
+/// reason of its bounds, and what the answer does not cover.
 macro_rules! frames {
-    ($id:literal, $section:literal, $case:literal, $flow:literal, $where:literal, $cannot:expr) => {
+    ($id:literal, $section:literal, $case:literal, $flows:expr, $where:literal, $because:expr, $cannot:expr) => {
         $crate::criterion::Criterion::measured(
             $id,
             $section,
@@ -21,13 +29,9 @@ macro_rules! frames {
                 "95th percentile of the frames' delay",
                 "ms",
                 concat!("Frames arrive within {} (95 %) ", $where),
-                |look| look.frames_p95($flow),
+                |look| look.worst_frames_p95(&$flows),
             )
-            .judged($crate::criterion::Bounds::new(
-                250.0,
-                500.0,
-                $crate::criterion::FRAMES_IN_TIME,
-            )),
+            .judged($crate::criterion::Bounds::new(250.0, 500.0, $because)),
             $cannot,
         )
     };

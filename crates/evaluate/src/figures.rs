@@ -71,6 +71,20 @@ impl Look<'_> {
         if p95.is_finite() && self.has_stopped(flow) { 1e3 * self.duration } else { p95 }
     }
 
+    /// Returns the largest 95th percentile of the delays of flows' frames, of each as [`Look::frames_p95`] returns it;
+    /// NaN if one of the flows has none.
+    pub fn worst_frames_p95(&self, flows: &[&str]) -> f64 {
+        extreme(flows.iter().map(|flow| self.frames_p95(flow)), f64::max)
+    }
+
+    /// Returns the mean goodput of a group of flows in Mbit/s, of the group in which it is smallest; NaN if one of the
+    /// flows has none.
+    pub fn smallest_goodput(&self, groups: &[&[&str]]) -> f64 {
+        let goodput = |flow: &&str| self.number(&format!("flow.{flow}.goodput"));
+        let mean = |group: &&[&str]| group.iter().map(goodput).sum::<f64>() / group.len() as f64;
+        extreme(groups.iter().map(mean), f64::min)
+    }
+
     /// Returns true if the goodput of a flow in the last tenth of the run is at most a small share of its mean.
     pub fn has_stopped(&self, flow: &str) -> bool {
         let goodput = format!("flow.{flow}.goodput");
@@ -146,18 +160,14 @@ impl Look<'_> {
         }
     }
 
-    /// Returns the seconds from `from` until a series is at or below `level` over half a second; the time up
-    /// to `to` if it never is. Missing bins are below each level. NaN if all bins are missing.
-    pub fn fallen(&self, series: &str, level: f64, from: f64, to: f64) -> f64 {
+    /// Returns the seconds between two times in which the bins of a series are above `level`. Missing bins are below
+    /// each level. NaN if all bins are missing.
+    pub fn time_above(&self, series: &str, level: f64, from: f64, to: f64) -> f64 {
         let bins = self.bins(series, from, to);
         if bins.iter().all(|value| value.is_nan()) {
             return f64::NAN;
         }
-        let is_low = |window: &[f64]| window.iter().all(|value| value.is_nan() || *value <= level);
-        match bins.windows(STEADY_BINS).position(is_low) {
-            Some(at) => at as f64 * self.bin(),
-            None => to - from,
-        }
+        bins.iter().filter(|value| **value > level).count() as f64 * self.bin()
     }
 
     fn bin(&self) -> f64 {
@@ -169,6 +179,12 @@ impl Look<'_> {
         let at = |seconds: f64| ((seconds / self.bin()).round() as usize).min(all.len());
         all.get(at(from)..at(to)).unwrap_or_default().to_vec()
     }
+}
+
+/// Returns the extreme one of values, as `of` chooses from two; NaN if one of them is NaN, or without values.
+fn extreme(mut values: impl Iterator<Item = f64>, of: fn(f64, f64) -> f64) -> f64 {
+    let either = |one: f64, next: f64| if next.is_nan() { None } else { Some(of(one, next)) };
+    values.try_fold(f64::NAN, either).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
@@ -186,11 +202,54 @@ mod tests {
         assert!((look.reached("s", 9.0, 0.0, 10.0) - 3.0).abs() < 1e-9);
         assert!((look.reached("s", 9.0, 2.0, 10.0) - 1.0).abs() < 1e-9);
         assert_eq!(look.reached("s", 11.0, 2.0, 10.0), 8.0);
-        assert!((look.fallen("s", 1.0, 0.5, 10.0) - 0.1).abs() < 1e-9);
         assert!((look.mean("s", 0.0, 10.0) - 7.1).abs() < 1e-9);
         assert_eq!(look.largest("s", 4.0, 5.0), 10.0);
         assert!(look.reached("none", 1.0, 0.0, 10.0).is_nan());
         assert!(look.times("none").is_nan());
+    }
+
+    #[test]
+    fn all_time_above_a_level_counts() {
+        let mut own = Record::default();
+        own.set("bin", 0.1);
+        // From 60 s on: 1 s without packets, 0.6 s low, 15 s high, then low again.
+        let delay = |bin: usize| match bin {
+            600..610 => f64::NAN,
+            616..766 => 300.0,
+            _ => 20.0,
+        };
+        own.set_series("s", &(0..1000).map(delay).collect::<Vec<f64>>());
+        own.set_series("none", &[f64::NAN; 1000]);
+        let look = Look { own: &own, reference: &Record::default(), duration: 100.0, warmup: 0.0 };
+        assert!((look.time_above("s", 100.0, 60.0, 80.0) - 15.0).abs() < 1e-9);
+        assert!((look.time_above("s", 100.0, 60.0, 70.0) - 8.4).abs() < 1e-9);
+        assert_eq!(look.time_above("s", 300.0, 60.0, 80.0), 0.0);
+        assert!(look.time_above("none", 100.0, 60.0, 80.0).is_nan());
+        assert!(look.time_above("missing", 100.0, 60.0, 80.0).is_nan());
+    }
+
+    #[test]
+    fn the_worst_flow_counts() {
+        let mut own = Record::default();
+        own.set("bin", 1.0);
+        for (flow, goodput, p95) in [("a", 1.0, 60.0), ("b", 0.4, 90.0)] {
+            own.set_series(format!("flow.{flow}.goodput"), &[goodput; 10]);
+            own.set(format!("flow.{flow}.goodput"), goodput);
+            own.set(format!("flow.{flow}.frames.made"), 100.0);
+            own.set(format!("flow.{flow}.frames.delivered"), 100.0);
+            own.set(format!("flow.{flow}.frames.delay.p95"), p95);
+        }
+        let look = Look { own: &own, reference: &Record::default(), duration: 10.0, warmup: 0.0 };
+        for [one, other] in [["a", "b"], ["b", "a"]] {
+            assert_eq!(look.worst_frames_p95(&[one, other]), 90.0);
+            assert_eq!(look.smallest_goodput(&[&[one], &[other]]), 0.4);
+            assert!((look.smallest_goodput(&[&[one, other], &["a"]]) - 0.7).abs() < 1e-9);
+        }
+        for [one, other] in [["a", "none"], ["none", "a"]] {
+            assert!(look.worst_frames_p95(&[one, other]).is_nan());
+            assert!(look.smallest_goodput(&[&[one], &[other]]).is_nan());
+            assert!(look.smallest_goodput(&[&[one, other], &["a"]]).is_nan());
+        }
     }
 
     #[test]

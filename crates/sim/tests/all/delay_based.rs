@@ -1,9 +1,9 @@
-//! Copa and Verus: claims of their papers, and behaviour that must not occur.
+//! Copa, Verus and tables of Remy: claims of their papers or of docs/remy.md, and behaviour that must not occur.
 
 use paceline_cc::{AckPolicy, Rate, Span};
 use paceline_path::{BufferSize, Loss};
 use paceline_sim::metrics::jain;
-use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme};
+use paceline_sim::scenario::{Capacity, FlowSpec, LinkSpec, Record, Scenario, check_scheme, parse};
 use paceline_sim::{Outcome, run};
 
 fn secs(seconds: u64) -> Span {
@@ -216,5 +216,34 @@ fn both_recover_from_an_outage_and_from_a_slow_link() {
         let seconds = per_second(scheme, &[(0, 12.0), (20, 2.0), (50, 12.0)], 90);
         assert!(mean(&seconds[30..50]) > 1.2, "{scheme} on the slow link: {seconds:?}");
         assert!(mean(&seconds[55..90]) > 10.0, "{scheme} after it: {seconds:?}");
+    }
+}
+
+/// docs/remy.md: `full-link` uses a link whose capacity varies as Cubic does, with less delay. As trained, it used less than
+/// Cubic on these traces at long RTTs.
+#[test]
+fn full_link_fills_links_as_cubic_does_with_half_its_delay() {
+    let goodput_and_delay = |scheme: &str, trace: &str| {
+        let text = format!(
+            r#"
+            duration = "60s"
+            [[link]]
+            name = "link"
+            trace = "{trace}"
+            buffer = 250
+            [[flow]]
+            scheme = "{scheme}"
+            rtt = "160ms"
+            "#
+        );
+        let outcome =
+            run(&parse("full-link.toml", &text, None).expect("a scenario")).expect("runs");
+        (outcome.flows[0].goodput_mbps, outcome.links[0].queue_delay_ms.p95)
+    };
+    for trace in ["lte-driving", "umts-driving"] {
+        let (table, delay) = goodput_and_delay("remy[table=full-link]", trace);
+        let (cubic, cubic_delay) = goodput_and_delay("cubic", trace);
+        assert!(table >= cubic, "{trace}: {table} and {cubic} Mbit/s");
+        assert!(delay < cubic_delay / 2.0, "{trace}: {delay} and {cubic_delay} ms");
     }
 }

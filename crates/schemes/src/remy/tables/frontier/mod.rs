@@ -2,7 +2,7 @@
 //!
 //! Each was trained on traces that a model draws anew, with RTTs of 20 to 200 ms, one or two senders and jitter
 //! (`scenarios/remy/frontier-delta*.toml`). Their specifications differ in delta, the weight of delay, and in the first rule.
-//! No recording was used. docs/remy.md has the figures.
+//! No recording was used for that. docs/remy.md has the figures, and says which numbers were changed by hand.
 
 mod balanced;
 mod full_link;
@@ -39,7 +39,7 @@ pub(super) const MOST_THROUGHPUT: TrainedTable = TrainedTable {
 
 pub(super) const FULL_LINK: TrainedTable = TrainedTable {
     name: "full-link",
-    summary: "Links whose capacity varies: the whole capacity, with queues of half a second; follows rate and RTT",
+    summary: "Links whose capacity varies: the whole capacity, with queues of up to a second; follows rate and RTT",
     table: || table(full_link::NODES),
 };
 

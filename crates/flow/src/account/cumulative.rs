@@ -6,6 +6,7 @@ use paceline_cc::{Ack, Congestion, Feedback, Signals, Time};
 use super::acked::fate;
 use super::entry::Entry;
 use super::gaps::note_loss;
+use super::ledger::Returns;
 use super::loss_recovery::{LossRecovery, RttSamples};
 use super::{Account, LossTrigger};
 
@@ -43,6 +44,7 @@ pub(super) struct Cumulative {
     impatient: bool,
     /// The segment whose first transmission is timed (RFC 6298 §3).
     timed: u64,
+    returns: Returns,
 }
 
 impl Cumulative {
@@ -64,6 +66,7 @@ impl Cumulative {
             repairs_at_once: false,
             impatient: false,
             timed: 0,
+            returns: Returns::default(),
         }))
     }
 
@@ -73,6 +76,7 @@ impl Cumulative {
         (self.fast, self.after_timeout, self.impatient) = (false, false, false);
         self.repairs_at_once = false;
         self.timed = segment;
+        self.returns.clear();
     }
 
     pub(super) fn is_after_timeout(&self) -> bool {
@@ -87,6 +91,11 @@ impl Cumulative {
     /// Notes that a repair leaves.
     pub(super) fn on_repair(&mut self) {
         self.repairs_at_once = false;
+    }
+
+    /// Notes that packet `number` carries earlier data than the one before.
+    pub(super) fn on_return(&mut self, number: u64) {
+        self.returns.note(number);
     }
 
     /// Notes that the retransmission timer expired when `next_segment` was next.
@@ -202,12 +211,15 @@ impl Account {
         let (mut bytes, mut counted, mut newest) = (0, self.cumulative, None);
         let timed = self.cumulative_only.as_ref().map_or(u64::MAX, |state| state.timed);
         let (mut first, mut repeated) = (None, false);
-        let Account { ledger, rates, repairs, fates, config, .. } = self;
+        let Account { ledger, rates, repairs, fates, config, cumulative_only, .. } = self;
+        let Some(Cumulative { returns, .. }) = cumulative_only.as_deref_mut() else {
+            return (bytes, None);
+        };
         let mut fates = config.signals.contains(Signals::FATES).then_some(fates);
         let tells_fates = fates.is_some();
         let largest = if ack.blocks().next().is_some() { ack.largest } else { u64::MAX };
         let keeps = |number, entry: &Entry| tells_fates && number > largest && entry.is_in_flight();
-        ledger.on_segments_below(cumulative, keeps, |number, entry, detail| {
+        ledger.on_segments_below(cumulative, returns, keeps, |number, entry, detail| {
             let arrival = arrival(ack, number);
             if arrival != Some(false) {
                 newest = Some(entry.sent);

@@ -245,45 +245,6 @@ impl Ledger {
         self.advance();
     }
 
-    /// Acknowledges all segments below `end`, without selective acknowledgements. Calls `each` for each of their
-    /// transmissions that had no final fate, in the order of numbers, except those that `keeps` leaves in flight.
-    pub(crate) fn on_segments_below(
-        &mut self,
-        end: u64,
-        keeps: impl Fn(u64, &Entry) -> bool,
-        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
-    ) {
-        // A lost packet may have been sent again, with a later number.
-        let (mut at, repeats) = (self.front, self.remembered > 0);
-        while let Some(number) = self.resolved.next_clear(at, self.next) {
-            at = number + 1;
-            let entry = self.entry(number);
-            if entry.segment < end && !keeps(number, entry) {
-                self.resolve(number, &mut each);
-                self.note_resolved(number);
-            } else if entry.segment >= end && !repeats {
-                break;
-            }
-        }
-        self.advance();
-    }
-
-    /// Declares the transmission of `segment` in flight lost, if there is one; calls `each` for it.
-    pub(crate) fn lose_segment(
-        &mut self,
-        segment: u64,
-        mut each: impl FnMut(u64, &Entry, Option<&Detail>),
-    ) {
-        let mut at = self.front;
-        while let Some(number) = self.resolved.next_clear(at, self.next) {
-            let entry = self.entry(number);
-            if entry.segment == segment && entry.is_in_flight() {
-                return self.lose(number, &mut each);
-            }
-            at = number + 1;
-        }
-    }
-
     /// Forgets the packet in flight that repeats `segment`, which has arrived, if there is one.
     /// Searches from number `from` on first. Returns where the next search is to begin.
     pub(crate) fn forget_copy(&mut self, segment: u64, from: u64) -> u64 {
@@ -590,9 +551,12 @@ impl Ledger {
 
 #[path = "ledger_run.rs"]
 mod run;
+#[path = "ledger_segments.rs"]
+mod segments;
 #[path = "ledger_undo.rs"]
 mod undo;
 pub(super) use self::run::PlainRun;
+pub(super) use self::segments::Returns;
 use self::undo::Unwatched;
 
 #[cfg(test)]

@@ -225,3 +225,58 @@ fn runs_are_acknowledged_as_their_blocks_are() {
     }
     assert!(runs > 2000, "{runs}");
 }
+
+/// Acknowledges segments of a ledger in which data is lost, sent again and lost again, and compares
+/// the numbers with those that a look at every number finds.
+#[test]
+fn segments_are_acknowledged_with_all_their_repeats() {
+    let mut random = paceline_cc::Stream::new(4, "segments");
+    let (mut ledger, mut returns) = (Ledger::new(false), Returns::default());
+    // The number and the segment of each transmission without a final fate.
+    let mut open: Vec<(u64, u64)> = Vec::new();
+    let (mut end, mut next, mut repeated) = (0, 0, 0);
+    for step in 0..4000 {
+        let now = Time::from_millis(step);
+        let lost_segment = open.iter().map(|(_, segment)| *segment).find(|_| random.chance(0.05));
+        match random.below(8) {
+            0 if end < next => ledger.lose_segment(end, |_, _, _| ()),
+            1 if random.chance(0.05) => ledger.lose_all(|_, _, _| ()),
+            2 | 3 if lost_segment.is_some() => {
+                let segment = lost_segment.expect("checked");
+                ledger.lose_segment(segment, |_, _, _| ());
+                let entry = Entry::new(now, segment, 1500, 0).repeating(true);
+                let number = ledger.on_send(entry, Detail::default);
+                if ledger.returns() {
+                    returns.note(number);
+                }
+                open.push((number, segment));
+            }
+            4 if end < next => {
+                end += 1 + random.below((next - end).min(3));
+                let kept = random.below(3);
+                let keeps = |number: u64| number % 3 == kept;
+                let due = |&(number, segment): &(u64, u64)| segment < end && !keeps(number);
+                let expected: Vec<u64> =
+                    open.iter().filter(|one| due(one)).map(|one| one.0).collect();
+                let mut acked = Vec::new();
+                let each = |number: u64, _: &Entry, _: Option<&Detail>| acked.push(number);
+                ledger.on_segments_below(end, &mut returns, |number, _| keeps(number), each);
+                // Without a lost packet, what was kept is looked for up to the first later segment.
+                repeated += acked.len().saturating_sub(3);
+                let found = |one: &(u64, u64)| acked.contains(&one.0);
+                if ledger.remembered > 0 {
+                    assert_eq!(acked, expected);
+                }
+                open.retain(|one| !found(one));
+                ledger.forget(|_| false);
+                open.retain(|one| ledger.is_open(one.0));
+            }
+            _ => {
+                let number = ledger.on_send(Entry::new(now, next, 1500, 0), Detail::default);
+                open.push((number, next));
+                next += 1;
+            }
+        }
+    }
+    assert!(repeated > 20, "{repeated}");
+}

@@ -286,6 +286,9 @@ impl Account {
     #[cold]
     fn on_resent(&mut self, now: Time, number: u64, segment: u64) {
         self.stats.retransmits += 1;
+        if let Some(state) = self.cumulative_only.as_mut().filter(|_| self.ledger.returns()) {
+            state.on_return(number);
+        }
         self.note_requested(now, number, segment);
         if self.recovery.is_repairing() && segment == self.cumulative && self.config.linux {
             self.timers.restart(now, self.ledger.next());

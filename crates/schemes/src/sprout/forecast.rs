@@ -30,8 +30,13 @@ pub struct Tables {
     /// The change of the rate per tick.
     pub transition: Arc<Transition>,
     /// For each number of ticks and of packets, the probabilities of all initial rates.
-    cumulative: [Vec<Rates>; FORECAST_TICKS],
+    cumulative: [Vec<Row>; FORECAST_TICKS],
 }
+
+/// A probability for each rate. Aligned for loads of pairs.
+#[derive(Clone, Debug)]
+#[repr(align(16))]
+struct Row(Rates);
 
 /// Returns the probabilities of 0 to 29 packets in a tick, for each rate. Higher counts are left
 /// out.
@@ -54,8 +59,8 @@ impl Tables {
     /// them.
     pub fn new(ticks: Ticks, proper: bool) -> Tables {
         let transition = Transition::new(proper);
-        let mut cumulative: [Vec<Rates>; FORECAST_TICKS] =
-            std::array::from_fn(|tick| vec![[0.0; BINS]; (tick + 1) * MOST + 1]);
+        let mut cumulative: [Vec<Row>; FORECAST_TICKS] =
+            std::array::from_fn(|tick| vec![Row([0.0; BINS]); (tick + 1) * MOST + 1]);
         match ticks {
             Ticks::Independent => independent(&transition, &mut cumulative),
             Ticks::Joint => joint(&transition, &mut cumulative),
@@ -63,7 +68,7 @@ impl Tables {
         for table in &mut cumulative {
             for count in 1..table.len() {
                 let (done, rest) = table.split_at_mut(count);
-                for (sum, before) in rest[0].iter_mut().zip(&done[count - 1]) {
+                for (sum, before) in rest[0].0.iter_mut().zip(&done[count - 1].0) {
                     *sum += before;
                 }
             }
@@ -136,8 +141,10 @@ fn smallest(
     low
 }
 
-/// Returns the scalar product, in four lanes that processors can add in parallel.
-fn weigh(p: &Rates, values: &Rates) -> f64 {
+/// Returns the scalar product, in four lanes that processors can add in parallel. Not compiled into its
+/// callers, where the compiler does not know that a row is aligned.
+#[inline(never)]
+fn weigh(p: &Rates, Row(values): &Row) -> f64 {
     let mut lanes = [0.0; 4];
     let ((p, p_rest), (values, rest)) = (p.as_chunks::<16>(), values.as_chunks::<16>());
     for (p, values) in p.iter().zip(values) {
@@ -149,7 +156,14 @@ fn weigh(p: &Rates, values: &Rates) -> f64 {
         }
     }
     let rest: f64 = p_rest.iter().zip(rest).map(|(p, v)| p * v).sum();
-    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+    join(&lanes) + rest
+}
+
+/// Adds the lanes. A function of its own: otherwise the compiler chooses the pairs of lanes for this
+/// addition, and rearranges the numbers in the loop before it, which then takes twice as long.
+#[inline(never)]
+fn join(lanes: &[f64; 4]) -> f64 {
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
 /// Adds one tick's packets to those of the ticks before it: convolves the distributions.
@@ -165,7 +179,7 @@ fn convolve(before: &[f64], tick: &[f64; MOST + 1]) -> Vec<f64> {
 
 /// Computes each tick's counts from the rates that may be reached by then, and adds the ticks up as
 /// if they were independent.
-fn independent(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
+fn independent(transition: &Transition, tables: &mut [Vec<Row>; FORECAST_TICKS]) {
     let poisson = poisson();
     for start in 0..BINS {
         let mut rates = [0.0; BINS];
@@ -186,7 +200,7 @@ fn independent(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS
             }
             counts = convolve(&counts, &law);
             for (row, p) in table.iter_mut().zip(&counts) {
-                row[start] = *p;
+                row.0[start] = *p;
             }
         }
     }
@@ -194,13 +208,13 @@ fn independent(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS
 
 /// Computes the exact distribution of the count: the first tick by its rate, the others by the
 /// rates that it leads to.
-fn joint(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
+fn joint(transition: &Transition, tables: &mut [Vec<Row>; FORECAST_TICKS]) {
     let poisson = poisson();
     // For each initial rate, the probability of each count.
     let mut later: Vec<Vec<f64>> = vec![vec![1.0]; BINS];
     for (tick, table) in tables.iter_mut().enumerate() {
         let mut now = Vec::with_capacity(BINS);
-        for start in 0..BINS {
+        for (start, chances) in poisson.iter().enumerate() {
             let mut after = vec![0.0; tick * MOST + 1];
             if tick == 0 {
                 after[0] = 1.0;
@@ -213,9 +227,9 @@ fn joint(transition: &Transition, tables: &mut [Vec<Rates>; FORECAST_TICKS]) {
                     }
                 }
             }
-            let counts = convolve(&after, &poisson[start]);
+            let counts = convolve(&after, chances);
             for (row, p) in table.iter_mut().zip(&counts) {
-                row[start] = *p;
+                row.0[start] = *p;
             }
             now.push(counts);
         }

@@ -89,6 +89,16 @@ fn columns(rows: &[(usize, Vec<f64>)]) -> Vec<Columns> {
     (0..BINS).step_by(LANES).map(block).collect()
 }
 
+/// Adds to each sum the shares of rates with the probabilities `p`, in their order.
+#[inline(always)]
+fn add(sums: &mut [f64; LANES], p: &[f64], shares: &[Lanes]) {
+    for (&p, Lanes(shares)) in p.iter().zip(shares) {
+        for (sum, share) in sums.iter_mut().zip(shares) {
+            *sum += p * share;
+        }
+    }
+}
+
 impl Transition {
     /// Returns the authors' motion. In it, the weights of staying in an outage and of leaving it do
     /// not add up to one (see [`super::SproutParams::outage_column`]); `proper` scales them to one.
@@ -133,12 +143,14 @@ impl Transition {
             let mut sums = [0.0; LANES];
             let start = first.max(*low);
             let used = start - low..end.saturating_sub(*low).min(shares.len());
-            for (&p, shares) in from[start.min(BINS)..].iter().zip(shares.get(used).unwrap_or(&[]))
-            {
-                for (sum, share) in sums.iter_mut().zip(&shares.0) {
-                    *sum += p * share;
-                }
+            let shares = shares.get(used).unwrap_or(&[]);
+            let p = &from[start.min(BINS)..][..shares.len()];
+            // Four rates in a step of the loop, of which there are a thousand in each tick.
+            let ((p, p_rest), (shares, rest)) = (p.as_chunks::<4>(), shares.as_chunks::<4>());
+            for (p, shares) in p.iter().zip(shares) {
+                add(&mut sums, p, shares);
             }
+            add(&mut sums, p_rest, rest);
             to.copy_from_slice(&sums[..to.len()]);
         }
     }

@@ -24,7 +24,7 @@ impl Link {
 
     /// Starts to transmit the next packet, if the service is idle and the queue is not empty at
     /// `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, now: Time) {
         if !self.one_by_one {
             if let Service::Trace(trace) = &self.service {

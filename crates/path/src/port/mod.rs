@@ -248,7 +248,7 @@ impl Port {
 
     /// Passes an arriving packet to the queue, and records its event. Its ECN field was `before`
     /// when it arrived; `is_marked` if the router marked it.
-    #[inline(never)]
+    #[inline(always)]
     fn enqueue_noting(&mut self, now: Time, packet: &Packet, (before, is_marked): (Ecn, bool)) {
         let marks = self.queue.marks();
         self.queue.push(now, packet, &mut self.log.drops);

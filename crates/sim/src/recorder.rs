@@ -1,7 +1,7 @@
 //! Records the events of a world.
 
 use paceline_cc::{Body, Packet, Span, Time};
-use paceline_flow::Sender;
+use paceline_flow::{Receiver, Sender};
 use paceline_path::{Departure, EventKind, PortLog};
 use paceline_wifi::Medium;
 
@@ -151,22 +151,40 @@ impl Recorder {
     }
 
     /// Records a packet's arrival at an endpoint, after the endpoint has handled it.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn on_packet(&mut self, now: Time, endpoint: &mut Endpoint, packet: &Packet) {
+        // A training records sums only: few steps, which are compiled into the event loop.
+        let only_sums = self.flows.is_empty();
         match endpoint {
-            Endpoint::Sender(sender) => {
-                let rtt = sender.take_rtt();
-                self.on_ack(now, sender.flow(), rtt);
-                self.on_application(now, sender);
+            Endpoint::Sender(sender) if only_sums => {
+                self.add_rtt(now, sender.flow(), sender.take_rtt());
             }
-            Endpoint::Receiver(receiver) => {
-                if let Body::Data(data) = &packet.body {
-                    self.on_arrival(now, packet, data.segment);
+            Endpoint::Sender(sender) => self.on_sender(now, sender),
+            Endpoint::Receiver(_) if only_sums => {
+                if let Body::Data(_) = &packet.body {
+                    self.add_delay(now, packet);
                 }
-                self.on_received(now, packet.flow, || receiver.stats().goodput);
             }
+            Endpoint::Receiver(receiver) => self.on_receiver(now, receiver, packet),
             Endpoint::Transport(end) => self.on_transport_packet(now, end, packet),
         }
+    }
+
+    /// Records that a sender has handled a packet.
+    #[inline(never)]
+    fn on_sender(&mut self, now: Time, sender: &mut Sender) {
+        let rtt = sender.take_rtt();
+        self.on_ack(now, sender.flow(), rtt);
+        self.on_application(now, sender);
+    }
+
+    /// Records that a receiver has handled a packet.
+    #[inline(never)]
+    fn on_receiver(&mut self, now: Time, receiver: &Receiver, packet: &Packet) {
+        if let Body::Data(data) = &packet.body {
+            self.on_arrival(now, packet, data.segment);
+        }
+        self.on_received(now, packet.flow, || receiver.stats().goodput);
     }
 
     /// Records a packet's arrival at an end of a complete transport.
@@ -249,16 +267,32 @@ impl Recorder {
         }
     }
 
-    /// Records a data packet's arrival at its receiver.
+    /// Adds the delay of a data packet that has arrived at its receiver to the flow's sums.
     #[inline(always)]
-    fn on_arrival(&mut self, now: Time, packet: &Packet, segment: u64) {
+    fn add_delay(&mut self, now: Time, packet: &Packet) {
         let measured = now >= self.from;
         if let Some(sums) = self.sums.get_mut(packet.flow as usize).filter(|_| measured) {
             sums.packets += 1;
             sums.one_way += now.since(packet.sent);
         }
+    }
+
+    /// Adds an RTT sample to the flow's sums.
+    #[inline(always)]
+    fn add_rtt(&mut self, now: Time, flow: u32, sample: Option<Span>) {
+        let Some(rtt) = sample.filter(|_| now >= self.from) else { return };
+        if let Some(sums) = self.sums.get_mut(flow as usize) {
+            sums.samples += 1;
+            sums.rtt += rtt;
+        }
+    }
+
+    /// Records a data packet's arrival at its receiver.
+    #[inline(always)]
+    fn on_arrival(&mut self, now: Time, packet: &Packet, segment: u64) {
+        self.add_delay(now, packet);
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
-        if measured {
+        if now >= self.from {
             flow.one_way.push(now.since(packet.sent));
         }
         // Packets sent in an earlier on-period do not count for the age in this one.
@@ -287,16 +321,9 @@ impl Recorder {
     /// Records that a sender has handled an acknowledgement.
     #[inline]
     fn on_ack(&mut self, now: Time, flow: u32, sample: Option<Span>) {
-        if now < self.from {
-            return;
-        }
-        let Some(rtt) = sample else { return };
-        let flow = flow as usize;
-        if let Some(sums) = self.sums.get_mut(flow) {
-            sums.samples += 1;
-            sums.rtt += rtt;
-        }
-        if let Some(flow) = self.flows.get_mut(flow) {
+        self.add_rtt(now, flow, sample);
+        let Some(rtt) = sample.filter(|_| now >= self.from) else { return };
+        if let Some(flow) = self.flows.get_mut(flow as usize) {
             flow.rtt.push(rtt);
         }
     }

@@ -107,8 +107,14 @@ impl Account {
     pub(crate) fn quiet_until(&self) -> Time {
         let rto = self.rtt.rto();
         let soonest = rto.min(self.rtt.smoothed() * 2);
-        let oldest = self.ledger.oldest().map(|oldest| self.ledger.entry(oldest).sent + rto);
-        let tail = (self.timers.start + soonest).min(oldest.unwrap_or(Time::NEVER));
+        let mut tail = self.timers.start + soonest;
+        // While losses are repaired, no deadline counts from when a packet was sent. The oldest one is then
+        // mostly a lost one, so that its time would be too early a bound.
+        if !self.recovery.is_repairing()
+            && let Some(oldest) = self.ledger.oldest()
+        {
+            tail = tail.min(self.ledger.entry(oldest).sent + rto);
+        }
         self.timers.loss.min(self.next_request()).min(tail)
     }
 

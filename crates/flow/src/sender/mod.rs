@@ -60,6 +60,11 @@ pub struct Sender {
     /// A time before which no timer is due. It may be earlier than necessary; then it is moved on
     /// when it comes, which is cheaper than moving it at each acknowledgement.
     wake: Time,
+    /// True if `wake` is when the pacer lets the next packet leave. Then it is moved with the pacer,
+    /// since the pacer's time comes soon.
+    wakes_to_pace: bool,
+    /// True if only the pacer kept back the packet that was to be sent last.
+    awaits_pacer: bool,
     /// True if a packet may be sent at once.
     pending: bool,
     /// True if the packet just sent is the first of two that leave at once.
@@ -109,6 +114,7 @@ impl Sender {
             plan,
             pacer: Pacer::default(),
             wake: source.next(),
+            wakes_to_pace: false,
             source,
             connector,
             transfers: Vec::new(),
@@ -117,6 +123,7 @@ impl Sender {
             cwr: false,
             last_sent: Time::NEVER,
             latest_rtt: Span::MAX,
+            awaits_pacer: false,
             pending: false,
             pairs: false,
             unpaced: 0,
@@ -389,6 +396,7 @@ impl Sender {
     /// Notes that the application has nothing to send.
     #[inline]
     fn on_nothing_ready<const FOLLOWS: bool>(&mut self, in_flight: u64) {
+        self.awaits_pacer = false;
         if in_flight < self.plan.cwnd {
             self.account.on_app_limited();
         }
@@ -411,26 +419,14 @@ impl Sender {
         ready: u64,
         repairs: bool,
     ) -> Option<u64> {
-        // Linux sends a packet if a whole one fits into the window; one may always be in flight. A
-        // full window counts as full even if the pacer is closed, too.
-        let mut largest = self.largest;
-        let full = if self.plan.exact_window {
-            let room = largest.min(self.window().saturating_sub(in_flight));
-            largest = if self.whole { largest } else { room };
-            room < u64::from(EMPTY_SIZE)
-        } else {
-            let Plan { cwnd, reduces_by_prr, .. } = self.plan;
-            let window = self.account.window_without_inflation(cwnd, reduces_by_prr);
-            // A packet that ends with a frame may be smaller (RFC 8298 §4.1.2 compares its own size).
-            let next = if repairs { largest } else { self.source.packet_bytes(largest) };
-            let full = in_flight > 0 && in_flight + next > window;
-            full && !self.account.fits_inflated(window, in_flight + next)
-        };
-        if full {
+        // A full window counts as full even if the pacer is closed, too.
+        let Some(largest) = self.room(in_flight, repairs) else {
+            self.awaits_pacer = false;
             self.account.on_window_limited();
             return None;
-        }
-        if self.pacer.next() > now || (!repairs && !self.is_taken()) {
+        };
+        self.awaits_pacer = self.pacer.next() > now;
+        if self.awaits_pacer || (!repairs && !self.is_taken()) {
             // The pacer or the receiver's window keeps the packet back, not the controller's
             // window.
             if FOLLOWS {
@@ -439,6 +435,23 @@ impl Sender {
             return None;
         }
         Some(ready.min(largest))
+    }
+
+    /// Returns the size of the largest packet for which the window has room; `None` if it is full.
+    #[inline(always)]
+    fn room(&self, in_flight: u64, repairs: bool) -> Option<u64> {
+        if self.plan.exact_window {
+            let room = self.largest.min(self.window().saturating_sub(in_flight));
+            let size = if self.whole { self.largest } else { room };
+            return (room >= u64::from(EMPTY_SIZE)).then_some(size);
+        }
+        // Linux sends a packet if a whole one fits into the window; one may always be in flight.
+        let Plan { cwnd, reduces_by_prr, .. } = self.plan;
+        let window = self.account.window_without_inflation(cwnd, reduces_by_prr);
+        // A packet that ends with a frame may be smaller (RFC 8298 §4.1.2 compares its own size).
+        let next = if repairs { self.largest } else { self.source.packet_bytes(self.largest) };
+        let full = in_flight > 0 && in_flight + next > window;
+        (!full || self.account.fits_inflated(window, in_flight + next)).then_some(self.largest)
     }
 
     /// Sends one packet, if there is data to send and all limits allow it.

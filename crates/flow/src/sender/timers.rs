@@ -33,10 +33,10 @@ impl Sender {
     #[inline(always)]
     pub(super) fn rearm(&mut self, now: Time) {
         self.pending = false;
-        let wake = self.wake;
+        let (wake, paced) = (self.wake, self.pacer.next());
         let is_quiet = wake > now
             && self.plan.timer.min(self.source.next()) >= wake
-            && !(now < self.pacer.next() && self.pacer.next() < wake)
+            && !(now < paced && (paced < wake || (self.wakes_to_pace && wake < paced)))
             && self.account.is_quiet_until(wake);
         // Mostly, no timer can be due before the present wake-up.
         if !is_quiet {
@@ -51,22 +51,24 @@ impl Sender {
         if let Some(connector) = &self.connector {
             next = next.min(connector.next_syn());
         }
-        let waits = self.waits() || (self.plan.padding > 0 && self.may_pad());
-        if self.pacer.next() > now && waits && self.in_flight() < self.window() {
+        if self.awaits_pacer && self.pacer.next() > now {
             next = next.min(self.pacer.next());
         }
         // A paced sender comes here for each packet, and its exact deadlines are seldom needed: a
         // time before which none can lie serves until it comes. Not if that is soon, or if the
         // wake-up would move a timer behind it.
         let quiet_until = self.account.quiet_until();
+        debug_assert!(quiet_until <= self.account.deadline(), "a deadline before the bound");
         if quiet_until < next {
             let is_far = quiet_until > now + self.account.rtt().smoothed() / 4;
             let serves = is_far && quiet_until + LEAST_WAIT <= next;
             next = next.min(if serves { quiet_until } else { self.account.deadline() });
         }
-        // An earlier wake-up is kept. When it comes, no timer is due, and the wake-up is set anew.
-        if next < self.wake || self.wake <= now {
+        // An earlier wake-up is kept, unless it is the pacer's. When it comes, no timer is due, and the
+        // wake-up is set anew.
+        if next < self.wake || self.wake <= now || self.wakes_to_pace {
             self.wake = next;
+            self.wakes_to_pace = next == self.pacer.next();
         }
     }
 

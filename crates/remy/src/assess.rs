@@ -8,9 +8,9 @@ use paceline_sim::metrics::{mean, sample_variance, student_t_975};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::PACKET;
 use crate::clock::CpuClock;
 use crate::evaluate::{Contender, Trial};
-use crate::network::PACKET;
 use crate::score::SenderFigures;
 use crate::spec::{Objective, Specification, Specimen};
 

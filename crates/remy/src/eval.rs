@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::assess::StarvedSender;
 use crate::clock::CpuClock;
 use crate::evaluate::Contender;
-use crate::network::{Network, PACKET};
 use crate::score::SenderFigures;
+use crate::{Network, PACKET};
 
 /// Results of a table or scheme: means over its senders and over seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

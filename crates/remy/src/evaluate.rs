@@ -8,11 +8,11 @@ use paceline_sim::BuildError;
 use paceline_sim::scenario::{CustomScheme, SchemeChoice};
 use rayon::prelude::*;
 
-use crate::network::Network;
+use crate::Network;
 use crate::score::{self, BoundedRun, SenderFigures};
 use crate::spec::{Objective, Specification, Specimen};
 use crate::usage::{self, RuleUse, Usage, UsageCounts};
-use crate::world::{FastRun, TableSenders};
+use paceline_remy_runs::{FastRun, TableSenders};
 
 /// Results of a table on one network.
 #[derive(Clone, Debug)]

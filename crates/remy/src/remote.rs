@@ -158,17 +158,12 @@ impl TrialBits {
         let sender = |(other, numbers): (bool, [u64; 8])| {
             let [packets, on_s, share_s, delay_ms, flows, log2_slowdown, quantile_ms, repeats] =
                 numbers.map(f64::from_bits);
-            SenderFigures {
-                packets,
-                on_s,
-                share_s,
-                delay_ms,
-                other,
-                flows,
-                log2_slowdown,
-                delay_quantile_ms: quantile_ms,
-                repeats,
-            }
+            let mut sender = SenderFigures::default();
+            (sender.packets, sender.on_s, sender.share_s) = (packets, on_s, share_s);
+            (sender.delay_ms, sender.delay_quantile_ms) = (delay_ms, quantile_ms);
+            (sender.flows, sender.log2_slowdown) = (flows, log2_slowdown);
+            (sender.repeats, sender.other) = (repeats, other);
+            sender
         };
         let memory = |bits: Vec<u64>| {
             let mut memory = Memory::default();

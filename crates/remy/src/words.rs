@@ -3,7 +3,7 @@
 use paceline_cc::Span;
 use paceline_schemes::remy::{Action, ActionBasis, DOMAIN_END, Domain, Memory, RuleTable, Signal};
 
-use crate::network::PACKET;
+use crate::PACKET;
 
 /// Ends wider than every real value.
 const FAR: f64 = 16_384.0;

@@ -6,7 +6,7 @@ use toml::Value;
 
 use super::quantity::{BYTES, Kind, SECONDS, Unit, names};
 use super::{Range, SpecificationError};
-use crate::network::PACKET;
+use crate::PACKET;
 
 const KEY: &str = "networks.buffer";
 

@@ -4,7 +4,7 @@ use paceline_cc::{ParamValue, Span};
 use toml::Value;
 
 use super::SpecificationError;
-use crate::network::Network;
+use crate::Network;
 
 const KEY: &str = "duration";
 /// Maximum duration of a run.

@@ -64,8 +64,9 @@ use thiserror::Error;
 pub use buffers::{BufferUnit, Buffers};
 pub use length::RunLength;
 pub use networks::{Origin, Specimen};
-pub use objective::{DelayMeasure, Metric, Objective};
+pub use objective::{Metric, Objective};
 pub use others::OthersRange;
+pub use paceline_remy_runs::DelayMeasure;
 pub use ranges::{Range, Scale};
 pub use traces::Traces;
 

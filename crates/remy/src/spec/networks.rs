@@ -9,7 +9,7 @@ use paceline_sim::scenario::{Capacity, CustomScheme, SchemeChoice};
 use rayon::prelude::*;
 
 use super::{OnUnit, Range, Specification};
-use crate::network::{Measures, Network, Others};
+use crate::{Measures, Network, Others};
 
 /// One network of a specification, with its seed.
 #[derive(Clone, Debug)]

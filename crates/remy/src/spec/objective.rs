@@ -1,5 +1,6 @@
 //! Objectives: how senders and networks are scored.
 
+use paceline_remy_runs::DelayMeasure;
 use serde::Deserialize;
 
 use crate::score::{STARVED, SenderFigures};
@@ -16,21 +17,6 @@ pub enum Metric {
     /// flows. The slowdown is a flow's completion time divided by the one that it would have alone:
     /// see [`SenderFigures::log2_slowdown`].
     CompletionTime,
-}
-
-/// Which delay of a sender's packets is scored.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DelayMeasure {
-    /// The mean.
-    #[default]
-    Mean,
-    /// The median.
-    Median,
-    /// The 95th percentile.
-    P95,
-    /// The 99th percentile.
-    P99,
 }
 
 /// The score of a network's senders: `alpha`-fair throughput minus `delta` times delay, or the

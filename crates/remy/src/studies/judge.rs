@@ -13,8 +13,8 @@ use thiserror::Error;
 
 use super::trained::{Begun, begun};
 use super::{OTHERS, Study, StudyCheck, StudyTest};
+use crate::PACKET;
 use crate::evaluate::{Contender, Evaluator, EvaluatorError, Trial};
-use crate::network::PACKET;
 use crate::spec::Specimen;
 use crate::train::TrainingEvaluator;
 use crate::train::sets::{Set, networks_of};

@@ -6,15 +6,14 @@ use paceline_cc::{Rate, Span, Stream};
 use paceline_flow::{Amount, On};
 use paceline_path::BufferSize;
 use paceline_schemes::remy::{
-    Action, Domain, RemyParams, Rule, RuleObserver, RuleTable, RuleTree, Signal, halves,
+    Action, Domain, RemyParams, RemyTables, Rule, RuleObserver, RuleTable, RuleTree, Signal, halves,
 };
 use paceline_sim::scenario::{Capacity, CustomScheme, QueueChoice, RouterChoice, SchemeChoice};
 use paceline_trace::Trace;
 
 use super::{FastRun, TableSenders};
-use crate::network::{Network, Others};
+use crate::network::{DelayMeasure, Network, Others};
 use crate::score::{self, BoundedRun, SenderFigures};
-use crate::spec::DelayMeasure;
 use crate::usage::{RuleUse, Usage, UsageCounts};
 
 /// A run in either world.
@@ -124,7 +123,7 @@ fn random_table(random: &mut Stream) -> RuleTable {
 
 /// Returns a built-in table, the first rule, or a random table.
 fn some_table(random: &mut Stream) -> Arc<RuleTable> {
-    let built_in: Vec<Arc<RuleTable>> = crate::tables()
+    let built_in: Vec<Arc<RuleTable>> = RemyTables::builtin()
         .iter()
         .filter_map(|named| named.table().ok())
         .filter(|table| !table.hears_marks())

@@ -38,18 +38,18 @@ use crate::usage::UsageCounts;
 
 /// The senders of a network: those of the table being tried, and those of another.
 #[derive(Copy, Clone)]
-pub(crate) struct TableSenders<'a> {
+pub struct TableSenders<'a> {
     /// The table being tried.
-    pub(crate) table: &'a Arc<RuleTable>,
+    pub table: &'a Arc<RuleTable>,
     /// The table of the senders of the other kind, if the network has such senders and their table
     /// is known.
-    pub(crate) others: Option<&'a Arc<RuleTable>>,
+    pub others: Option<&'a Arc<RuleTable>>,
     /// Parameters of all senders.
-    pub(crate) params: &'a RemyParams,
+    pub params: &'a RemyParams,
 }
 
 /// A network that the specialised world can run, at time zero.
-pub(crate) struct FastRun<'a> {
+pub struct FastRun<'a> {
     network: &'a Network,
     tables: Vec<FollowedTable<'a>>,
     periods: Vec<Vec<(Time, Time)>>,
@@ -91,8 +91,8 @@ struct HandOverCounts {
 }
 
 impl<'a> FastRun<'a> {
-    /// Creates the run of a network, if [`fits()`] allows it.
-    pub(crate) fn new(
+    /// Creates the run of a network, if `fits` allows it.
+    pub fn new(
         network: &'a Network,
         senders: TableSenders<'a>,
         duration: Span,
@@ -127,14 +127,14 @@ impl<'a> FastRun<'a> {
     }
 
     /// Runs to the end.
-    pub(crate) fn run(mut self, uses: Option<&mut UsageCounts>) -> Vec<SenderFigures> {
+    pub fn run(mut self, uses: Option<&mut UsageCounts>) -> Vec<SenderFigures> {
         self.advance(Time::ZERO + self.duration, uses);
         self.figures()
     }
 
     /// Runs to the end, or until senders have sent many times what the link carries (`carried`
     /// packets per millisecond): see [`score::run_within_reason`].
-    pub(crate) fn run_within_reason(
+    pub fn run_within_reason(
         mut self,
         carried: f64,
         mut uses: Option<&mut UsageCounts>,

@@ -9,8 +9,7 @@ use paceline_sim::scenario::{
     Capacity, FlowSpec, LinkSpec, QueueChoice, Record, RouterChoice, Scenario, SchemeChoice,
 };
 use paceline_sim::{BuildError, mean_rate, transmitter};
-
-use crate::spec::DelayMeasure;
+use serde::Deserialize;
 
 /// Bytes of a packet. One packet per millisecond is 10 Mbit/s, as in the published tools.
 pub const PACKET: u32 = 1250;
@@ -131,6 +130,21 @@ pub struct Network {
     pub others: Option<Others>,
     /// Values measured in addition to throughput and mean delay.
     pub measures: Measures,
+}
+
+/// Which delay of a sender's packets is scored.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayMeasure {
+    /// The mean.
+    #[default]
+    Mean,
+    /// The median.
+    Median,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
 }
 
 /// Values measured in addition to throughput and mean delay.

@@ -27,12 +27,12 @@ impl Default for RuleUse {
 
 impl RuleUse {
     /// Returns the count, the memories and their stride, the arguments of [`RuleUse::from_parts`].
-    pub(crate) fn parts(&self) -> (u64, &[Memory], u64) {
+    pub fn parts(&self) -> (u64, &[Memory], u64) {
         (self.count, &self.samples, self.stride)
     }
 
     /// Creates a `RuleUse` from what [`RuleUse::parts`] returns.
-    pub(crate) fn from_parts(count: u64, samples: Vec<Memory>, stride: u64) -> RuleUse {
+    pub fn from_parts(count: u64, samples: Vec<Memory>, stride: u64) -> RuleUse {
         RuleUse { count, samples, stride: stride.max(1) }
     }
 
@@ -76,14 +76,14 @@ impl RuleUse {
 /// Counts the uses of each rule of a table in one run without atomic operations. Only one thread
 /// may use it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct UsageCounts {
+pub struct UsageCounts {
     /// Uses of each rule, and the number of the next use to sample.
     rules: Vec<(RuleUse, u64)>,
 }
 
 impl UsageCounts {
     /// Creates counts for a table of `rules` rules.
-    pub(crate) fn new(rules: usize) -> UsageCounts {
+    pub fn new(rules: usize) -> UsageCounts {
         UsageCounts { rules: vec![(RuleUse::default(), 0); rules] }
     }
 
@@ -99,7 +99,7 @@ impl UsageCounts {
     }
 
     /// Returns the uses so far, by rule number.
-    pub(crate) fn into_rules(self) -> Vec<RuleUse> {
+    pub fn into_rules(self) -> Vec<RuleUse> {
         self.rules.into_iter().map(|(uses, _)| uses).collect()
     }
 }

@@ -13,11 +13,10 @@ use paceline_sim::runs::Run;
 use paceline_sim::scenario::SchemeChoice;
 use paceline_sim::{BuildError, FlowSums, Simulation};
 
-use crate::network::{Network, PACKET};
-use crate::spec::DelayMeasure;
+use crate::network::{DelayMeasure, Network, PACKET};
 
 /// Utility of a sender that was on and none of whose packets arrived, as in the published program.
-pub(crate) const STARVED: f64 = -2_147_483_647.0;
+pub const STARVED: f64 = -2_147_483_647.0;
 
 /// Returns true if a score per network contains that of a sender none of whose packets arrived, which outweighs all other
 /// senders' scores.
@@ -75,7 +74,7 @@ pub struct BoundedRun {
 
 impl BoundedRun {
     /// Returns the result of a complete run.
-    pub(crate) fn whole(senders: Vec<SenderFigures>, duration: Span) -> BoundedRun {
+    pub fn whole(senders: Vec<SenderFigures>, duration: Span) -> BoundedRun {
         BoundedRun { senders: Some(senders), simulated: duration }
     }
 }
@@ -171,7 +170,7 @@ pub fn run(
 }
 
 /// Runs like [`run`], with the network's recordings started `start` later: see [`Run::scenario`].
-pub(crate) fn run_from(
+pub fn run_from(
     network: &Network,
     scheme: &SchemeChoice,
     duration: Span,
@@ -209,7 +208,7 @@ pub fn run_within_reason(
 
 /// Returns the results of the senders of a run that was given up: none of their packets counts as
 /// arrived.
-pub(crate) fn flooded(network: &Network) -> Vec<SenderFigures> {
+pub fn flooded(network: &Network) -> Vec<SenderFigures> {
     let own = network.own() as usize;
     let nothing = |at| SenderFigures { other: at >= own, ..SenderFigures::STARVED };
     (0..network.senders as usize).map(nothing).collect()
@@ -379,7 +378,8 @@ mod tests {
 
     #[test]
     fn a_flow_alone_is_slowed_down_by_its_first_window_only() {
-        use paceline_schemes::remy::{Action, RuleTable, RuleTree};
+        use paceline_schemes::remy::{Action, RemyParams, RuleTable, RuleTree, halves};
+        use paceline_sim::scenario::CustomScheme;
         // 125 packets take 125 ms plus the RTT of 100 ms. A window that holds all of them adds no
         // time; a window of 10 packets takes 12 round trips of 101 ms and one of 105 ms.
         let network = network().with(|network| {
@@ -389,7 +389,8 @@ mod tests {
         let flows = |window: i32, ms: u64| {
             let tree = RuleTree::single(Action::new(0.0, window, 0.0));
             let table = std::sync::Arc::new(RuleTable::new(tree).expect("a table"));
-            let scheme = crate::evaluate::scheme(&table, true, None);
+            let scheme =
+                CustomScheme::new("remy", halves(RemyParams::default(), table, None)).into();
             run(&network, &scheme, Span::from_millis(ms), 1).expect("runs")[0]
         };
         // Each flow and the pause before it take 1.225 s: 81 end before 100.4 s, and the last has

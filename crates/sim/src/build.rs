@@ -15,7 +15,6 @@ use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
 use crate::error::BuildError;
 use crate::host::Hosts;
-use crate::names::{Lookup, Names};
 use crate::nodes::{Carrier, Endpoint, SharedMedium};
 use crate::parts::{Transmitter, mean_rate, queue, queue_stream, router_setup, transmitter};
 use crate::places::{FlowPlace, Places};
@@ -25,10 +24,10 @@ use crate::scenario::{
     Capacity, Direction, FlowSpec, QueueChoice, Record, RouterChoice, Scenario, Stretch,
 };
 use crate::stream_names::StreamNames;
-use crate::transport::{
-    CustomTransport, TransportEndpoint, TransportEnds, TransportSetup, Unbuilt,
-};
+use crate::transport::{TransportEndpoint, Unbuilt};
 use crate::world::World;
+use paceline_scenario::{CustomTransport, TransportEnds, TransportSetup};
+use paceline_scenario::{Lookup, Names};
 
 /// The data from which a world was laid out, for changing it while it runs.
 #[derive(Debug, Default)]

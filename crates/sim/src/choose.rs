@@ -7,12 +7,12 @@ use paceline_cc::MakeRouter;
 use paceline_cc::{Halves, Span, Spec, SpecError};
 
 use crate::error::BuildError;
-use crate::names::{Lookup, Names};
 use crate::scenario::{
     CustomRouter, FlowSpec, LinkSpec, MediumSpec, PortSpec, QueueChoice, RouterChoice, Scenario,
     SchemeChoice,
 };
-use crate::transport::CustomTransport;
+use paceline_scenario::CustomTransport;
+use paceline_scenario::{Lookup, Names};
 
 /// What the two ends of a flow are built from.
 pub(crate) enum Ends {

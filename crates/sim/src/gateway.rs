@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paceline_cc::{Packet, Stage, Time};
 
 use crate::error::BuildError;
-use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::run::Simulation;
 use crate::scenario::{FlowSpec, Record, Scenario};
-use crate::transport::{CustomTransport, TransportEnd};
+use paceline_scenario::Names;
+use paceline_scenario::{CustomTransport, TransportEnd};
 
 /// An end of a flow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

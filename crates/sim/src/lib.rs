@@ -50,10 +50,8 @@ mod arrivals;
 mod bins;
 mod build;
 mod call;
-mod capture;
 mod census;
 pub mod choose;
-mod connection_log;
 mod digest;
 mod ends;
 mod error;
@@ -61,7 +59,6 @@ mod gateway;
 mod host;
 mod interactive;
 pub mod metrics;
-mod names;
 mod nodes;
 mod outcome;
 mod parts;
@@ -69,34 +66,30 @@ mod places;
 mod recorder;
 mod routes;
 mod run;
-pub mod runs;
-pub mod scenario;
 mod stream_names;
-mod tcp_probe;
 mod timetable;
 mod transport;
 mod world;
 
 pub use bins::LinkBins;
 pub use call::{AudioOutcome, FramesOutcome};
-pub use capture::{Capture, CapturedFrame, FrameObserver};
 pub use census::Census;
-pub use connection_log::{ConnectionEvent, ConnectionEventKind, ConnectionLog, ConnectionObserver};
 pub use error::BuildError;
 pub use gateway::{FlowEnd, Gateway};
 pub use interactive::{ChangeError, FlowState, Interactive, LinkCounts, LinkState, PacketEvent};
-pub use names::{Names, ReadTransport, Transports};
 pub use outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, LinkOutcome, LinkSeries, MediumOutcome,
-    Outcome, PooledDelays, ProgramOutcome, StationOutcome,
+    Outcome, PooledDelays, StationOutcome,
+};
+pub use paceline_scenario::{
+    Capture, CapturedFrame, ConnectionEvent, ConnectionEventKind, ConnectionLog,
+    ConnectionObserver, CustomTransport, FrameObserver, MakeHosts, MakeTransport, Media, Names,
+    ProgramOutcome, ReadTransport, TcpEvent, TcpEventKind, TcpObserver, TcpProbe, TcpValues,
+    TransportEnd, TransportEnds, TransportSetup, Transports, runs, scenario,
 };
 pub use parts::{Transmitter, mean_rate, queue_stream, router_setup, transmitter};
 pub use run::{Simulation, run, run_with};
 pub use stream_names::StreamNames;
-pub use tcp_probe::{TcpEvent, TcpEventKind, TcpObserver, TcpProbe, TcpValues};
-pub use transport::{
-    CustomTransport, MakeHosts, MakeTransport, Media, TransportEnd, TransportEnds, TransportSetup,
-};
 pub use world::World;
 
 /// Units, packets and controllers, for writing schemes.

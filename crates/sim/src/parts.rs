@@ -6,8 +6,8 @@ use paceline_wifi::AccessPoint;
 
 use crate::access_point::access_point;
 use crate::error::BuildError;
-use crate::names::Lookup;
 use crate::scenario::{Capacity, LinkSpec, QueueChoice, Scenario};
+use paceline_scenario::Lookup;
 
 /// Builds a queue for a link.
 pub(crate) fn queue(

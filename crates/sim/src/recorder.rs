@@ -114,7 +114,7 @@ impl Recorder {
     pub(crate) fn new(from: Time, record: Record, carriers: usize, flows: usize) -> Recorder {
         let bin = match record {
             Record::Series(bin) => Some(bin),
-            Record::Counters | Record::Sums | Record::Metrics => None,
+            _ => None,
         };
         let flow = || FlowRecord {
             one_way: Samples::default(),

@@ -18,11 +18,11 @@ use paceline_path::{BufferSize, Link};
 use crate::build::{Layout, lay_out};
 use crate::choose;
 use crate::error::BuildError;
-use crate::names::Names;
 use crate::parts::mean_rate;
 use crate::places::Places;
 use crate::scenario::{Capacity, FlowSpec, Record, RouterChoice, Scenario};
 use crate::world::World;
+use paceline_scenario::Names;
 
 /// Maximum round-trip time that can be set.
 const LONGEST_RTT: Span = Span::from_secs(60);

@@ -5,12 +5,12 @@ use paceline_cc::{Halves, Time, TrafficClass};
 use super::{ChangeError, Interactive, LinkCounts, active, label};
 use crate::choose::{self, Ends};
 use crate::ends::{OneFlow, make_receiver, make_sender};
-use crate::names::{Lookup, Names};
 use crate::nodes::Endpoint;
 use crate::parts::router_setup;
 use crate::places::FlowPlace;
 use crate::routes::{Route, Routes};
 use crate::scenario::{FlowSpec, RouterChoice, SchemeChoice};
+use paceline_scenario::{Lookup, Names};
 
 /// Returns the halves of a scheme.
 pub(super) fn halves(scheme: &SchemeChoice, names: Option<&Names>) -> Result<Halves, ChangeError> {

@@ -16,7 +16,6 @@ use crate::build::build;
 use crate::call;
 use crate::error::BuildError;
 use crate::metrics::{Samples, mbps, mean, power};
-use crate::names::Names;
 use crate::outcome::{
     ArrivalsOutcome, FlowOutcome, FlowSeries, FlowSums, Outcome, PooledDelays, completion_times,
     number_equal_names,
@@ -24,8 +23,10 @@ use crate::outcome::{
 use crate::places::{FlowPlace, Places};
 use crate::recorder::{FlowRecord, StateVisitor, note_state};
 use crate::scenario::{Record, Scenario, SchemeChoice};
-use crate::transport::{CustomTransport, TransportEnd, TransportEndpoint};
+use crate::transport::TransportEndpoint;
 use crate::world::World;
+use paceline_scenario::Names;
+use paceline_scenario::{CustomTransport, TransportEnd};
 
 use windows::{ActiveTime, Windows};
 

@@ -19,7 +19,9 @@ fn scenario(record: Record) -> Scenario {
     flow.count = 2;
     scenario.flows.push(flow.clone());
     scenario.arrivals.push(Arrivals {
-        flow: FlowSpec { count: 1, name: "short".into(), workload: Workload::Bulk, ..flow },
+        flow: flow.with(|flow| {
+            (flow.count, flow.name, flow.workload) = (1, "short".into(), Workload::Bulk);
+        }),
         per_second: 5.0,
         bytes: paceline_flow::Amount::Fixed(10_000.0),
     });
@@ -194,7 +196,7 @@ fn transfers_count_if_they_begin_after_the_warm_up() {
         scenario.flows.push(later);
     }
     scenario.arrivals.push(Arrivals {
-        flow: FlowSpec { start: Span::ZERO, ..scenario.flows[0].clone() },
+        flow: scenario.flows[0].clone().with(|flow| flow.start = Span::ZERO),
         per_second: 10.0,
         bytes: paceline_flow::Amount::Fixed(30_000.0),
     });

@@ -35,7 +35,7 @@ impl ChannelSpec {
 
     /// Sets the limits and the contenders in the settings of a medium whose times are divided by
     /// `scale`.
-    pub(crate) fn apply(&self, config: &mut MediumConfig, scale: u32) {
+    pub fn apply(&self, config: &mut MediumConfig, scale: u32) {
         let scaled = |time: Span| time / u64::from(scale);
         config.aggregation.max_mpdus = self.max_frames;
         config.aggregation.max_duration = scaled(self.max_airtime);

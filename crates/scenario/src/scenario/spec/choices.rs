@@ -100,7 +100,7 @@ impl CustomRouter {
     }
 
     /// Returns the factory of these routers.
-    pub(crate) fn maker(&self) -> MakeRouter {
+    pub fn maker(&self) -> MakeRouter {
         self.make.clone()
     }
 }

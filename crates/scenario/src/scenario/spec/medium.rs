@@ -221,7 +221,7 @@ impl MediumSpec {
     }
 
     /// Returns the port with this number; the access point has number 0.
-    pub(crate) fn port(&self, number: usize) -> Option<&PortSpec> {
+    pub fn port(&self, number: usize) -> Option<&PortSpec> {
         match number.checked_sub(1) {
             None => Some(&self.access_point),
             Some(station) => self.stations.get(station).map(|station| &station.port),
@@ -229,14 +229,14 @@ impl MediumSpec {
     }
 
     /// Returns the name of a port for messages and results.
-    pub(crate) fn port_name(&self, number: usize) -> String {
+    pub fn port_name(&self, number: usize) -> String {
         let station = number.checked_sub(1).and_then(|station| self.stations.get(station));
         let name = station.map_or("access point", |station| station.name.as_str());
         format!("{}, {name}", self.name)
     }
 
     /// Returns the number of the port that a flow's data passes, if the flow uses this medium.
-    pub(crate) fn port_of(&self, flow: &FlowSpec) -> Option<usize> {
+    pub fn port_of(&self, flow: &FlowSpec) -> Option<usize> {
         let hop = flow.station.as_ref()?;
         let at = self.stations.iter().position(|station| station.name == hop.station)?;
         Some(if hop.direction == Direction::Down { 0 } else { at + 1 })
@@ -245,7 +245,7 @@ impl MediumSpec {
 
 impl Scenario {
     /// Returns the medium that has a station of this name, and the station's number, from 1 on.
-    pub(crate) fn station(&self, name: &str) -> Option<(usize, usize)> {
+    pub fn station(&self, name: &str) -> Option<(usize, usize)> {
         self.media.iter().enumerate().find_map(|(medium, spec)| {
             let at = spec.stations.iter().position(|station| station.name == name)?;
             Some((medium, at + 1))

@@ -234,17 +234,25 @@ impl From<Queues> for Names {
 
 /// Builds by name: with a user's names, or with the built-in ones, which need no table.
 #[derive(Clone, Copy)]
-pub(crate) struct Lookup<'a>(pub(crate) Option<&'a Names>);
+pub struct Lookup<'a>(pub Option<&'a Names>);
 
 impl Lookup<'_> {
-    pub(crate) fn scheme(self, spec: &Spec) -> Result<Halves, SpecError> {
+    /// Builds a scheme.
+    ///
+    /// # Errors
+    /// Its name or a parameter is unknown.
+    pub fn scheme(self, spec: &Spec) -> Result<Halves, SpecError> {
         match self.0 {
             Some(names) => names.build_scheme(spec),
             None => registry::build(spec),
         }
     }
 
-    pub(crate) fn queue(
+    /// Builds a queue.
+    ///
+    /// # Errors
+    /// Its name or a parameter is unknown.
+    pub fn queue(
         self,
         spec: &Spec,
         limit: Limit,

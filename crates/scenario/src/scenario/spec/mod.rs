@@ -38,7 +38,7 @@ pub struct Scenario {
     pub warmup: Span,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Number and spread of the runs. [`run`](crate::run()) makes the first of them;
+    /// Number and spread of the runs. `paceline_sim::run` makes the first of them;
     /// [`Run`](crate::runs::Run) has the others.
     pub runs: Runs,
     /// True if the scenario's file states the number of runs. Otherwise a command may make another
@@ -79,7 +79,7 @@ pub enum Record {
     /// throughput, delays, drops and marks are then those of the whole run, including the warm-up.
     Counters,
     /// Also sums of bytes, delays and time per flow, and nothing that grows with the run; links as
-    /// with `Counters`: see [`FlowSums`](crate::FlowSums).
+    /// with `Counters`: see `paceline_sim::FlowSums`.
     Sums,
     /// Also every packet's delays.
     Metrics,
@@ -92,7 +92,7 @@ impl Record {
     pub const BIN: Span = Span::from_millis(100);
 
     /// Returns true if single packets are recorded, also at links.
-    pub(crate) fn is_detailed(self) -> bool {
+    pub fn is_detailed(self) -> bool {
         matches!(self, Record::Metrics | Record::Series(_))
     }
 }

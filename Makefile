@@ -139,11 +139,11 @@ docs-check: setup
 	$(CARGO) test --locked -p paceline-reproduce --test all -- document:: scheme_pages::
 	$(CARGO) test --locked -p paceline-lab --lib validate
 
-## Lists the public items of cc, schemes, flow, path, wifi and sim: $(OUT)/docs/api.md. Needs a
+## Lists the public items of cc, schemes, flow, path, wifi, scenario and sim: $(OUT)/docs/api.md. Needs a
 ## nightly toolchain.
 api: setup
 	@mkdir -p $(OUT)/docs
-	for crate in cc schemes flow path wifi sim; do \
+	for crate in cc schemes flow path wifi scenario sim; do \
 	  $(CARGO) +nightly rustdoc --locked --quiet -p paceline-$$crate --lib -- \
 	    -Z unstable-options --output-format json || exit 1; \
 	done

@@ -1,4 +1,4 @@
-//! Writes the list of the public items of `cc`, `schemes`, `flow`, `path`, `wifi` and `sim` from
+//! Writes the list of the public items of `cc`, `schemes`, `flow`, `path`, `wifi`, `scenario` and `sim` from
 //! rustdoc's JSON output; `make api` runs both. Each item has a line with the first sentence of its
 //! documentation. Constants, type aliases, macros and the contents of modules below the second
 //! level are listed by name. Items at a crate's root are not listed again in their module.
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-const CRATES: [&str; 6] = ["cc", "schemes", "flow", "path", "wifi", "sim"];
+const CRATES: [&str; 7] = ["cc", "schemes", "flow", "path", "wifi", "scenario", "sim"];
 
 /// The kinds of items: rustdoc's name and the name on the page, in the page's order.
 const KINDS: [(&str, &str); 8] = [
@@ -156,7 +156,7 @@ impl Page<'_> {
 /// A file cannot be read, parsed or written.
 pub fn write(folder: &Path, target: &Path) -> Result<(), String> {
     let mut text = String::from(
-        "# What is public\n\nThe items of `cc`, `schemes`, `flow`, `path` and `sim` that other crates can use; \
+        "# What is public\n\nThe items of `cc`, `schemes`, `flow`, `path`, `wifi`, `scenario` and `sim` that other crates can use; \
          methods and fields are in the\ndocumentation (`cargo doc`). Written by `make api`.\n",
     );
     for name in CRATES {

@@ -32,7 +32,6 @@
 //!
 //! There are no events per slot: when a transmission begins, each station computes how many slots
 //! have passed.
-//! passed.
 
 mod access_point;
 mod aggregate;

@@ -278,9 +278,9 @@ impl Aggregator {
         self.peers.get_mut(self.last)?.queue.deliver()
     }
 
-    /// Ends the A-MPDU: the sender has its block acknowledgement, or there is none. Returns what
-    /// the sender learns from it, and when the A-MPDU was assembled. `announced` is true if only
-    /// the RTS was transmitted, and lost.
+    /// Ends the A-MPDU: the sender has its block acknowledgement, or there is none. Returns the
+    /// A-MPDU, with no acknowledged bytes if nothing arrived, and when it was assembled.
+    /// `announced` is true if only the RTS was transmitted, and lost.
     pub(super) fn finish(&mut self, air: &Air<'_>, announced: bool) -> Option<(Batch, Time)> {
         let on_air = self.on_air.take()?;
         let peer = self.peers.get_mut(on_air.peer)?;
@@ -298,7 +298,7 @@ impl Aggregator {
             air_bytes,
             rate: air.phy.ampdu_rate(on_air.mcs),
         };
-        (on_air.acked.0 > 0).then_some((batch, on_air.since))
+        Some((batch, on_air.since))
     }
 
     /// Removes the next MPDU that was given up after the last A-MPDU.

@@ -285,12 +285,13 @@ impl Medium {
             }
         }
         let Some(aggregator) = &mut station.aggregator else { return };
-        let batch = aggregator.finish(&config.air(addresses), rts && *collided);
+        let announced = rts && *collided;
+        let batch = aggregator.finish(&config.air(addresses), announced);
         station.give_up_mpdus(at);
         // Packets that waited behind those that were given up.
         self.hand_over(at, number);
         if let (Some(station), Some((batch, since))) = (self.stations.get_mut(number), batch) {
-            station.note_batch(at, &batch, since);
+            station.note_batch(at, (&batch, since), announced);
         }
     }
 
@@ -340,7 +341,7 @@ impl Medium {
                 contention.widen(number, cw.1);
             }
         } else {
-            station.on_ack();
+            station.note_ack(at);
             contention.reset(number, cw.0);
         }
         contention.draw(number);

@@ -381,7 +381,8 @@ impl Medium {
     }
 
     /// Returns the capacity that routers receive: bytes divided by times of the station's last
-    /// frames, where a frame's time counts from the head of the queue to its arrival. For an
+    /// frames, where a frame's time counts from the head of the queue to the end of its
+    /// acknowledgement, and that of a frame that was given up counts, too. For an
     /// [`AccessPoint`], returns its [capacity](AccessPoint::capacity). `None` if there is no such
     /// station.
     pub fn capacity(&self, number: usize) -> Option<&Service> {

@@ -61,8 +61,8 @@ pub(super) struct Station {
     pub(super) turns: Turns,
     /// When the frame came to the head of the queue.
     taken: Time,
-    /// Means over the last frames: bytes of packets, and seconds from the head of the queue to the
-    /// arrival.
+    /// Means over the last frames: bytes of packets that arrived, and seconds from the head of the
+    /// queue to the end of the exchange in which the packet arrived or was given up.
     bytes: f64,
     seconds: f64,
 }
@@ -202,13 +202,11 @@ impl Station {
         self.capacity = capacity;
     }
 
-    /// Delivers the frame at `now`. A driver knows the capacity of its station from the times that
-    /// frames take, so routers receive that.
+    /// Delivers the frame at `now`.
     pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
         let taken = self.frame.take()?;
         self.ports.to_receiver_mut(self.frame_port)?.finish(now, &taken);
         self.turns.carry(taken.packet.size);
-        self.measure(f64::from(taken.packet.size), now.since(self.taken).as_secs_f64());
         Some(taken.packet)
     }
 
@@ -219,6 +217,7 @@ impl Station {
         {
             port.give_up(now, &taken);
         }
+        self.measure(0.0, now.since(self.taken).as_secs_f64());
     }
 
     /// Removes the next MPDU that has arrived at its receiver by `now` and is in order.
@@ -238,20 +237,32 @@ impl Station {
         }
     }
 
-    /// Notes that an A-MPDU was acknowledged. Computes the station's capacity for a full one.
-    pub(super) fn note_batch(&mut self, now: Time, batch: &Batch, since: Time) {
+    /// Notes that an A-MPDU assembled at `since` was acknowledged, or that nothing of it arrived.
+    /// Computes the station's capacity for a full one. `announced` is true if only the RTS was
+    /// transmitted, whose time does not depend on the A-MPDU.
+    pub(super) fn note_batch(
+        &mut self,
+        now: Time,
+        (batch, since): (&Batch, Time),
+        announced: bool,
+    ) {
         self.turns.carry(batch.acked_bytes);
         let frames = f64::from(batch.frames.max(1));
         let missing = f64::from(batch.max_frames.saturating_sub(batch.frames)) / frames;
-        let longer = missing * f64::from(batch.air_bytes) * 8.0 / batch.rate.as_bps().max(1) as f64;
+        let on_air = f64::from(batch.air_bytes) * 8.0 / batch.rate.as_bps().max(1) as f64;
+        let longer = if announced { 0.0 } else { missing * on_air };
         let bytes = f64::from(batch.acked_bytes) * (1.0 + missing);
         self.measure(bytes, now.since(since).as_secs_f64() + longer);
+        if batch.acked_bytes == 0 {
+            return;
+        }
         if let Some(port) = self.ports.to_receiver_mut(batch.station as usize) {
             port.tell_batch(now, batch);
         }
     }
 
-    /// Adds a frame to the means from which routers get the station's capacity.
+    /// Adds a frame to the means from which routers get the station's capacity. A driver knows it
+    /// from the times that frames take.
     fn measure(&mut self, bytes: f64, seconds: f64) {
         if !self.measures {
             return;
@@ -261,6 +272,12 @@ impl Station {
         self.seconds += weight * (seconds - self.seconds);
         let rate = Rate::from_bytes_per_sec(self.bytes / self.seconds.max(1e-9));
         self.capacity = Service::constant(rate);
+    }
+
+    /// Notes that the acknowledgement of the frame that arrived in this turn has ended at `now`.
+    pub(super) fn note_ack(&mut self, now: Time) {
+        self.on_ack();
+        self.measure(self.turns.carried() as f64, now.since(self.taken).as_secs_f64());
     }
 
     /// Handles the acknowledgement of the frame.

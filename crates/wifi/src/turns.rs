@@ -50,6 +50,11 @@ impl Turns {
         self.bytes += u64::from(bytes);
     }
 
+    /// Returns the bytes that have arrived in the present turn.
+    pub(super) fn carried(&self) -> u64 {
+        self.bytes
+    }
+
     /// Ends a turn. `more` is true if the station has another packet, whose turn begins.
     #[inline]
     pub(super) fn end(&mut self, now: Time, more: bool) {

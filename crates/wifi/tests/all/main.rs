@@ -5,4 +5,5 @@ mod common;
 
 mod access_point_model;
 mod estimator;
+mod measured_capacity;
 mod medium_model;

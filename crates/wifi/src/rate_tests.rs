@@ -83,3 +83,17 @@ fn minstrel_lives_with_collisions() {
         assert!(chosen > 0.7 * fixed, "{chosen} of {fixed}");
     }
 }
+
+/// Given-up packets are replaced, also when a sender has lost all that waited.
+#[test]
+fn a_lossy_channel_stays_saturated() {
+    let mut config = MediumConfig::new(Phy::ofdm(), 1, Rate::from_mbps(54.0));
+    config.stations[1].frame_error = 0.8;
+    let through = saturated(config, SaturatedSenders::Up, 30);
+    assert!((through / 2.16 - 1.0).abs() < 0.05, "{through}");
+    // Five stations of 802.11n lose most MPDUs, but do not run out of them.
+    let mut config = MediumConfig::new(Phy::ht(Ht::default()), 5, Rate::ZERO);
+    config.stations.iter_mut().for_each(|station| station.frame_error = 0.9);
+    let through = saturated(config, SaturatedSenders::Up, 30);
+    assert!(through > 0.5, "{through}");
+}

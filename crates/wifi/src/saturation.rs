@@ -44,8 +44,6 @@ const WARMUP: Span = Span::from_secs(1);
 const WAITING: usize = 8;
 /// Packets kept waiting for each receiver with A-MPDUs: three full ones.
 const WAITING_MPDUS: usize = 3 * 64;
-/// Interval, in packets, at which given-up packets are replaced.
-const CHECK: u64 = 64;
 
 /// Runs the stations of `config` (without the access point if they only send up) with packets of
 /// this size, for a second that is not measured and then for `span`. `random` is the medium's
@@ -69,6 +67,7 @@ pub fn saturate(
         // From one queue, packets of all stations would come by turns, too few for one at a time.
         *access_point = StationPorts::per_receiver((0..stations).map(|_| port()).collect());
     }
+    let check = check_interval(&config);
     let mut medium = Medium::new(config, ports, random)?;
     let down = |to| Hop { from: 0, to: to + 1 };
     let up = |from| Hop { from: from + 1, to: 0 };
@@ -86,8 +85,12 @@ pub fn saturate(
     let mut counts = vec![0u64; hops.len()];
     let (begin, end) = (Time::ZERO + WARMUP, Time::ZERO + WARMUP + span);
     let mut before = (0, 0);
-    let (mut measuring, mut delivered) = (false, 0u64);
+    let (mut measuring, mut wakeups, mut last) = (false, 0u64, Time::ZERO);
     loop {
+        wakeups += 1;
+        if wakeups % check == 0 || medium.wake() == Time::NEVER {
+            fill(&mut medium, last, &hops, packet, most);
+        }
         let now = medium.wake();
         if !measuring && now >= begin {
             (measuring, before) = (true, frames(&medium));
@@ -95,16 +98,13 @@ pub fn saturate(
         if now > end || now == Time::NEVER {
             break;
         }
+        last = now;
         while medium.pop_into(now, &mut place) {
             if let Some(count) = counts.get_mut(place.route as usize).filter(|_| measuring) {
                 *count += 1;
             }
             // Each delivered packet is replaced; at the access point by one for the same station.
             medium.push(now, &place);
-            delivered += 1;
-            if delivered % CHECK == 0 {
-                fill(&mut medium, now, &hops, packet, most);
-            }
         }
     }
     let after = frames(&medium);
@@ -114,6 +114,17 @@ pub fn saturate(
         collision_probability: (after.1 - before.1) as f64 / (after.0 - before.0).max(1) as f64,
         packets: counts.iter().sum(),
     })
+}
+
+/// Returns the interval, in wake-ups of the medium, at which given-up packets are replaced: three
+/// quarters of the wake-ups after which a sender may have given up all its waiting packets, with
+/// two wake-ups for each transmission.
+fn check_interval(config: &MediumConfig) -> u64 {
+    let (frames, transmissions) = match config.phy.high_throughput() {
+        Some(_) => (WAITING_MPDUS / 64, config.aggregation.transmissions),
+        None => (WAITING, config.short_retry_limit.min(config.long_retry_limit)),
+    };
+    (2 * frames as u64 * u64::from(transmissions) * 3 / 4).max(1)
 }
 
 /// Adds packets until at least `most` wait at each sender.

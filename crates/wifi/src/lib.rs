@@ -87,8 +87,9 @@ pub const MAC_OVERHEAD: u32 = 24 + 8 + 4;
 /// Overhead of a frame of 802.11n beyond its IP packet, in bytes: its MAC header has 26.
 pub const QOS_OVERHEAD: u32 = 26 + 8 + 4;
 
-/// Longest packet of a frame in bytes: the largest MSDU of IEEE 802.11-2020, 9.2.4.7.1.
-pub const LONGEST_PACKET: u32 = 2304;
+/// Longest packet of a frame in bytes: the largest MSDU of IEEE 802.11-2020, 9.2.4.7.1, has 2304, of
+/// which 8 are LLC and SNAP.
+pub const LONGEST_PACKET: u32 = 2304 - 8;
 
 /// How 802.11g protects its frames from stations of 802.11b, which cannot receive them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,9 @@ use paceline_cc::{Rate, Span, Stream};
 use paceline_requests::numbers::{figure, range_as};
 use paceline_sim::metrics::{Distribution, jain};
 use paceline_sim::runs::{Runs, seed_of_run};
-use paceline_wifi::{Ht, Mcs, MediumConfig, Phy, Preamble, Protection, SaturatedSenders, saturate};
+use paceline_wifi::{
+    Ht, LONGEST_PACKET, Mcs, MediumConfig, Phy, Preamble, Protection, SaturatedSenders, saturate,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -17,8 +19,6 @@ use crate::table::Grid;
 
 /// Most stations.
 const MOST_STATIONS: u32 = 500;
-/// Largest packet in bytes: an MSDU of the standard has 2304 bytes, of which 8 are LLC and SNAP.
-const LARGEST_PACKET: u32 = 2296;
 /// Longest measurement.
 const LONGEST: Span = Span::from_secs(36_000);
 
@@ -69,7 +69,7 @@ pub(crate) struct Medium {
     #[arg(long, requires = "mcs", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Stations")]
     max_frames: Option<u32>,
     /// Size of a packet in bytes, IP header included
-    #[arg(long, default_value_t = 1300, value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_PACKET)), help_heading = "Stations")]
+    #[arg(long, default_value_t = 1300, value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_PACKET)), help_heading = "Stations")]
     packet: u32,
     /// The senders: stations (up), the access point (down), or all
     #[arg(long, value_enum, default_value_t = Direction::Up, help_heading = "Stations")]

@@ -51,6 +51,7 @@ fn rates_of_ofdm_are_those_of_802_11g() {
 fn mistakes_name_a_remedy() {
     for (arguments, remedy) in [
         (vec!["--rate", "54Mbps", "--packet", "0"], "1..=2296"),
+        (vec!["--rate", "54Mbps", "--packet", "2297"], "1..=2296"),
         (vec!["--rate", "10Mbps"], "--phy b"),
         (vec!["--rates", "11Mbps,54Mbps"], "--phy b"),
         (vec!["--phy", "g", "--rate", "11Mbps"], "--phy b"),

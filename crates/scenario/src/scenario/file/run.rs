@@ -35,7 +35,7 @@ keys! {
     /// flows begin when they did. If nothing repeats, the first flow starts later than written, by
     /// less than its round-trip delay, if there are other flows or a schedule
     spread: Spread => runs.spread;
-    /// maximum packet size, in bytes on the wire; with `[link.wifi]` or `[[medium]]` at most 2304, which is the longest
+    /// maximum packet size, in bytes on the wire; with `[link.wifi]` or `[[medium]]` at most 2296, which is the longest
     /// packet of an 802.11 frame
     mss: u32, in within(64..=65_535, "write mss = 1500").or("mss is outside {least}..{most} bytes")
         => mss;

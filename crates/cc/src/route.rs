@@ -53,7 +53,9 @@ pub trait Router: Send {
     fn on_input(&mut self, _now: Time, _packet: &mut Packet, _link: &LinkView<'_>) {}
     /// Called when the link could have carried `bytes` more at `now`, but the queue was empty.
     /// Links that transmit whenever a packet waits (constant and scheduled rates) never call this.
-    /// Past opportunities are reported before the next arrival, in order.
+    /// Past opportunities are reported before the next arrival, in order. 802.11 media without
+    /// A-MPDUs report, before the next arrival, the port's part of the time in which no station had
+    /// a packet.
     fn on_unused(&mut self, _now: Time, _bytes: u32) {}
     /// Called when `bytes` of the share of the link reserved for packets of the class
     /// [`TrafficClass::EXPLICIT`](crate::TrafficClass::EXPLICIT) went to other packets, because no

@@ -26,6 +26,12 @@ impl BackgroundConfig {
     pub fn new(airtime: Span, gap: Span) -> BackgroundConfig {
         BackgroundConfig { airtime: (airtime / 2, airtime + airtime / 2), gap }
     }
+
+    /// Returns the part of the time in which it transmits if it never has to wait.
+    pub(super) fn load(&self) -> f64 {
+        let airtime = (self.airtime.0 + self.airtime.1).as_secs_f64() / 2.0;
+        airtime / (airtime + self.gap.as_secs_f64()).max(1e-9)
+    }
 }
 
 /// A background station.

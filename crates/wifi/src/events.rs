@@ -16,13 +16,16 @@ impl Medium {
 
     /// Handles a packet that comes to its sending station.
     pub(super) fn accept(&mut self, now: Time, Hop { from, to }: Hop, packet: &Packet) {
-        if !self.background.is_empty() && self.due == Time::NEVER && self.phase == Phase::Contention
-        {
-            self.catch_up_background(now);
+        if self.is_idle() {
+            self.idle.end(now);
+            if !self.background.is_empty() {
+                self.catch_up_background(now);
+            }
         }
-        let Medium { stations, contention, config, addresses, phase, arrived, .. } = self;
+        let Medium { stations, contention, config, addresses, phase, arrived, idle, .. } = self;
         let from = from as usize;
         let Some(station) = stations.get_mut(from) else { return };
+        station.report_unused(now, receiver(to), idle);
         station.enqueue(now, packet, receiver(to));
         // A station takes the next packet only once its last frame has ended.
         if station.on_air || station.has_frame() {
@@ -41,9 +44,20 @@ impl Medium {
             if !busy {
                 self.due = self.due.min(start);
             }
-        } else if !busy && !self.background.is_empty() {
-            self.set_due();
+        } else {
+            // The queue has dropped the packet.
+            if !busy && !self.background.is_empty() {
+                self.set_due();
+            }
+            if self.is_idle() {
+                self.idle.begin(now);
+            }
         }
+    }
+
+    /// Returns true if no station has a frame or waits for an answer.
+    fn is_idle(&self) -> bool {
+        self.due == Time::NEVER && self.phase == Phase::Contention
     }
 
     /// Handles the next event.
@@ -309,6 +323,9 @@ impl Medium {
             self.end_background(at);
             self.set_due();
         }
+        if self.is_idle() {
+            self.idle.begin_after(at);
+        }
     }
 
     /// Calls `each` with the stations that have transmitted, without background stations.
@@ -323,7 +340,7 @@ impl Medium {
 
     /// Ends a station's turn at `at`: it learns the result, and continues with its next frame.
     fn end_turn(&mut self, at: Time, number: usize) {
-        let Medium { stations, contention, config, addresses, .. } = self;
+        let Medium { stations, contention, config, addresses, idle, .. } = self;
         let Some(station) = stations.get_mut(number) else { return };
         let cw = (config.phy.cw_min, config.phy.cw_max);
         station.on_air = false;
@@ -341,7 +358,7 @@ impl Medium {
                 contention.widen(number, cw.1);
             }
         } else {
-            station.note_ack(at);
+            station.note_ack(at, idle);
             contention.reset(number, cw.0);
         }
         contention.draw(number);

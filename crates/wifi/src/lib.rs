@@ -41,6 +41,7 @@ mod coding;
 mod contention;
 mod errors;
 mod events;
+mod idle;
 mod mcs;
 mod minstrel;
 mod phy;
@@ -79,6 +80,7 @@ use paceline_path::{Counters, Port, PortLog, Service, ServiceError};
 
 use self::background::Background;
 use self::contention::Contention;
+use self::idle::IdleTime;
 use self::station::Station;
 
 /// Overhead of a frame beyond its IP packet, in bytes: MAC header 24, LLC and SNAP 8, FCS 4.
@@ -231,6 +233,7 @@ pub struct Medium {
     due: Time,
     /// End of the exchange on air.
     end: Time,
+    idle: IdleTime,
     /// When a frame last arrived.
     arrived: Time,
     /// Sender of the frame that will arrive.
@@ -283,6 +286,7 @@ impl Medium {
         }
         let all = stations.len() + background.len();
         let controlled = stations.iter().any(|station| station.controls.is_some());
+        let idle = IdleTime::new(&config);
         Ok(Medium {
             config,
             stations,
@@ -294,6 +298,7 @@ impl Medium {
             phase: Phase::Contention,
             due: Time::NEVER,
             end: Time::ZERO,
+            idle,
             arrived: Time::NEVER,
             sender: 0,
             collided: false,

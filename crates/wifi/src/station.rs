@@ -6,6 +6,7 @@ use paceline_path::{Schedule, Service, ServiceError, TakenPacket};
 use super::MediumConfig;
 use super::aggregate::{Aggregator, Air};
 use super::errors::FrameErrors;
+use super::idle::{IdleTime, UnusedCapacity};
 use super::minstrel::Minstrel;
 use super::phy::Phy;
 use super::ports::StationPorts;
@@ -65,6 +66,8 @@ pub(super) struct Station {
     /// queue to the end of the exchange in which the packet arrived or was given up.
     bytes: f64,
     seconds: f64,
+    /// Single frames: what each port could have carried in addition. Empty without routers.
+    unused: Box<[UnusedCapacity]>,
 }
 
 /// A rate that was chosen for a transmission.
@@ -88,6 +91,8 @@ impl Station {
         phy: &Phy,
         aggregator: Option<Aggregator>,
     ) -> Result<Station, ServiceError> {
+        let routed = ports.all().iter().any(|port| port.router().is_some());
+        let counted = if aggregator.is_none() && routed { ports.all().len() } else { 0 };
         Ok(Station {
             ports,
             capacity,
@@ -108,6 +113,7 @@ impl Station {
             taken: Time::ZERO,
             bytes: 0.0,
             seconds: 0.0,
+            unused: vec![UnusedCapacity::default(); counted].into(),
         })
     }
 
@@ -150,6 +156,17 @@ impl Station {
     pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, receiver: usize) {
         if let Some(port) = self.ports.to_receiver_mut(receiver) {
             port.enqueue(now, packet, &self.capacity);
+        }
+    }
+
+    /// Reports to the router of a port, before a packet for the receiver comes, what the port could
+    /// have carried in addition. A-MPDUs tell their routers by their sizes.
+    pub(super) fn report_unused(&mut self, now: Time, receiver: usize, idle: &IdleTime) {
+        let port = receiver.min(self.unused.len().saturating_sub(1));
+        let Some(unused) = self.unused.get_mut(port) else { return };
+        let bytes = unused.take(idle);
+        if let Some(port) = self.ports.to_receiver_mut(receiver).filter(|_| bytes > 0) {
+            port.tell_unused(now, bytes);
         }
     }
 
@@ -275,9 +292,13 @@ impl Station {
     }
 
     /// Notes that the acknowledgement of the frame that arrived in this turn has ended at `now`.
-    pub(super) fn note_ack(&mut self, now: Time) {
+    pub(super) fn note_ack(&mut self, now: Time, idle: &IdleTime) {
         self.on_ack();
-        self.measure(self.turns.carried() as f64, now.since(self.taken).as_secs_f64());
+        let bytes = self.turns.carried() as f64;
+        self.measure(bytes, now.since(self.taken).as_secs_f64());
+        if let Some(unused) = self.unused.get_mut(self.frame_port) {
+            unused.carry(now, bytes, idle);
+        }
     }
 
     /// Handles the acknowledgement of the frame.

@@ -11,7 +11,8 @@ use crate::parts::{IdleCapacity, RateMeter};
 ///
 /// The capacity is the bytes of ABC's packets that the link carried plus the bytes that it could
 /// have carried in addition. Counted so, the two rates are equal, packet by packet, on a link that
-/// is never idle. Links that serve opportunities report the unused ones. For other links, whenever
+/// is never idle. Links that serve opportunities report the unused ones, 802.11 media
+/// without A-MPDUs the router's part of the idle time. For other links, whenever
 /// a packet arrives at an empty queue, the router asks the link how much it has offered since the
 /// last transmission ended. Bytes of other packets are not capacity for ABC (paper §4.3: only ABC's
 /// share counts; so does the authors' code). Where ABC's packets have a queue of their own with a

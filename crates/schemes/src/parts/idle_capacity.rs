@@ -5,7 +5,7 @@ use paceline_cc::{LinkView, Time};
 
 /// Measures the capacity that a link left unused.
 ///
-/// Links that serve opportunities report unused ones to routers
+/// Links that serve opportunities, and 802.11 media without A-MPDUs, report unused capacity to routers
 /// ([`Router::on_unused`](paceline_cc::Router::on_unused)). A link that transmits whenever a packet
 /// waits does not report any. For such a link, this compares the bytes that it offered since the
 /// last transmission began with the bytes of that transmission.

@@ -185,6 +185,33 @@ fn abc_estimates_the_capacity_at_each_station_of_802_11n() {
     assert!(abc.1 < 0.6 * cubic.1, "{abc:?} {cubic:?}");
 }
 
+/// Without A-MPDUs, ABC's routers hear which capacity the medium left unused, so that windows grow
+/// beyond 1 / (1 - eta) = 50 packets.
+#[test]
+fn abc_uses_a_medium_without_ampdus_at_any_rtt() {
+    let rates = |scheme: &str, flows: &[(&str, &str)]| -> Vec<f64> {
+        let mut text = String::from(
+            "duration = \"40s\"\nwarmup = \"10s\"\n[[medium]]\nname = \"home\"\nlayer = \"802.11a\"\n\
+             rate = \"54Mbps\"\nbuffer = 250\n\
+             [[medium.station]]\nname = \"a\"\n[[medium.station]]\nname = \"b\"\n",
+        );
+        for (station, direction) in flows {
+            text += &format!(
+                "[[flow]]\nname = \"{station}\"\nscheme = \"{scheme}\"\nstation = \"{station}\"\n\
+                 direction = \"{direction}\"\nrtt = \"100ms\"\n"
+            );
+        }
+        let scenario = paceline_sim::scenario::parse("s.toml", &text, None).expect("a scenario");
+        run(&scenario).expect("runs").flows.iter().map(|flow| flow.goodput_mbps).collect()
+    };
+    let alone = rates("xcpb", &[("a", "down")])[0];
+    for flows in [&[("a", "down")][..], &[("a", "up")], &[("a", "down"), ("b", "up")]] {
+        let abc = rates("abc", flows);
+        assert!(abc.iter().sum::<f64>() > 0.9 * alone, "{flows:?}: {abc:?} of {alone}");
+        assert!(abc.iter().all(|rate| *rate > 0.8 * abc[0]), "{flows:?}: {abc:?}");
+    }
+}
+
 /// A station at 54 Mbit/s, and in the last tenth of the time at 6: its capacity is that of all the
 /// time, not of the last frames.
 #[test]

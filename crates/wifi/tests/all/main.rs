@@ -7,3 +7,4 @@ mod access_point_model;
 mod estimator;
 mod measured_capacity;
 mod medium_model;
+mod unused_capacity;

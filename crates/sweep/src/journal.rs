@@ -90,17 +90,22 @@ impl Journal {
         Ok((journal, done))
     }
 
-    /// Returns who has written the journal at `path`, by its first line.
+    /// Returns who has written the journal at `path`, by its first line; nobody if no run follows the line, since
+    /// nothing is then lost.
     pub(crate) fn owner_of(path: &Path) -> Owner {
         let mut line = Vec::new();
         // More than a first line has.
         let most = 1 << 16;
         let Ok(file) = File::open(path) else { return Owner::Nobody };
-        if BufReader::new(file.take(most)).read_until(b'\n', &mut line).is_err() {
+        let mut reader = BufReader::new(file.take(most));
+        if reader.read_until(b'\n', &mut line).is_err() {
             return Owner::Nobody;
         }
         if let Ok(head) = serde_json::from_slice::<Head>(&line) {
-            return Owner::Sweep(head.sweep);
+            return match reader.fill_buf() {
+                Ok([]) => Owner::Nobody,
+                _ => Owner::Sweep(head.sweep),
+            };
         }
         // A power cut may leave bytes of zero.
         if line.iter().all(|&byte| byte == 0) {

@@ -129,6 +129,15 @@ pub fn sweep(
         progress.begin(runs, runs);
         return Ok(Swept { file, all, runs, found: runs });
     }
+    // Before there is a journal: a mistake in a value leaves no file that refuses the corrected sweep. Scenarios are parsed
+    // again for their runs: those of a whole sweep may not fit into memory.
+    let jobs_of = |combination: u64| first.job(combination)..first.job(combination + 1);
+    let combinations: Vec<u64> = (0..grid.combinations())
+        .filter(|combination| jobs_of(*combination).any(|job| shard.has(job)))
+        .collect();
+    combinations
+        .par_iter()
+        .try_for_each(|combination| grid.scenario(*combination, names).map(|_| ()))?;
     let io = |source| SweepError::Io { path: path.clone(), source };
     let (journal, mut done) = Journal::open(&path, &head).map_err(io)?;
     // Another process may have ended in between.
@@ -141,14 +150,6 @@ pub fn sweep(
     let found = done.len() as u64;
     progress.begin(runs, found);
     let is_missing = |job: &u64| shard.has(*job) && !done.contains_key(job);
-    let jobs_of = |combination: u64| first.job(combination)..first.job(combination + 1);
-    // Scenarios are parsed again for their runs: those of a whole sweep may not fit into memory.
-    let combinations: Vec<u64> = (0..grid.combinations())
-        .filter(|combination| jobs_of(*combination).any(|job| is_missing(&job)))
-        .collect();
-    combinations
-        .par_iter()
-        .try_for_each(|combination| grid.scenario(*combination, names).map(|_| ()))?;
     let journal = Mutex::new(journal);
     let made: Vec<(u64, Rows)> = combinations
         .into_par_iter()

@@ -214,8 +214,23 @@ fn runs_of_another_sweep_are_not_overwritten() {
     std::fs::remove_file(&table).expect("removed");
     let journal = folder.root().join("part-1-of-1.journal");
     let head = r#"{"sweep":"0123456789abcdef","version":"0.1.0","shard":"1/1"}"#;
-    std::fs::write(&journal, format!("{head}\n")).expect("a journal");
+    std::fs::write(&journal, format!("{head}\n{{\"job\":0,\"rows\":[]}}\n")).expect("a journal");
     assert!(attempt().contains("part-1-of-1.journal: has runs of another sweep"));
+    // A journal without a run loses nothing.
+    std::fs::write(&journal, format!("{head}\n")).expect("a journal");
+    assert_eq!(make(&other, "1/1", &folder), (0, 24));
+}
+
+#[test]
+fn a_sweep_with_a_mistake_leaves_no_file_and_the_corrected_one_runs() {
+    let folder = Folder::new("corrected");
+    let wrong = grid(&SWEEP.replace("8Mbps", "8"));
+    let shard: Shard = "1/1".parse().expect("a shard");
+    let swept = sweep(&wrong, shard, folder.root(), &paceline_remy::names(), &Count::default());
+    let said = swept.expect_err("a rate without a unit").to_string();
+    assert!(said.contains("link.rate"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.root()).expect("a folder").count(), 0);
+    assert_eq!(make(&grid(SWEEP), "1/1", &folder), (0, 16));
 }
 
 #[test]

@@ -120,14 +120,19 @@ pub(crate) fn sender(text: &str) -> Result<(Halves, String), String> {
 
 /// Reads a probability from 0 to 1: `1%` or `0.01`. Refuses `1`, which netem's users mean as 1 %.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    share(text, "a probability")
+}
+
+/// Reads a share from 0 to 1, as [`probability`]; `what` names it in messages.
+pub(crate) fn share(text: &str, what: &str) -> Result<f64, String> {
     let has_unit = text.trim().ends_with('%');
     match f64::read(text.trim()) {
         Ok(1.0) if !has_unit => Err("write 1% or 0.01 for one percent, 100% for all".into()),
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         Ok(number) if (1.0..=100.0).contains(&number) => {
-            Err(format!("expected a probability from 0 to 1; did you mean {number}%?"))
+            Err(format!("expected {what} from 0 to 1; did you mean {number}%?"))
         }
-        _ => Err("expected a probability such as 1% or 0.01".into()),
+        _ => Err(format!("expected {what} such as 1% or 0.01")),
     }
 }
 

@@ -104,6 +104,14 @@ fn until_goes_on_until_the_interval_is_narrow() {
         json(&[&QUICK[..], &more].concat())["summary"].clone()
     };
     assert_eq!(until("100%")[0]["runs"], 6);
+    assert_eq!(until("0.1"), until("10%"));
+    for (share, said) in
+        [("2", "did you mean 2%?"), ("0.001%", "0.01% to 100%"), ("x", "such as 1% or 0.01")]
+    {
+        let refused = paceline(&["compare", "--until", share]);
+        assert_eq!(refused.code, 2, "{share}");
+        assert!(refused.err.contains(said), "{share}: {}", refused.err);
+    }
     for row in until("10%").as_array().expect("rows") {
         let runs = number(&row["runs"]);
         assert!(runs > 6.0, "{row}");

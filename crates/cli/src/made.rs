@@ -30,6 +30,11 @@ impl Made {
         })
     }
 
+    /// Returns the command.
+    pub(crate) fn command(&self) -> &str {
+        &self.command
+    }
+
     /// Returns a sentence for descriptions of figures.
     pub(crate) fn sentence(&self) -> String {
         self.after("Made with")

@@ -7,6 +7,7 @@ use paceline_export::Format;
 use serde::Serialize;
 
 use crate::figure::FigureArgs;
+use crate::made::Made;
 use crate::output::{self, Error};
 use crate::sheet::Sheet;
 
@@ -177,6 +178,12 @@ pub(crate) fn write_sheet(path: &Path, sheet: &Sheet, quiet: bool) -> Result<(),
         true => output::write_file(path, sheet.to_csv().as_bytes()),
         false => output::write_named(path, sheet.to_csv().as_bytes()),
     }
+}
+
+/// Returns how the result in this JSON file was made; `None` if there is no file, or no command has saved it.
+pub(crate) fn former(path: &Path) -> Option<Made> {
+    let document = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    Made::of_document(&document)
 }
 
 /// Writes a whole result into a JSON file.

@@ -35,6 +35,9 @@ use crate::sheet::Sheet;
 use crate::threads::ThreadsArgs;
 use pool::Pool;
 
+/// How the description of a plot begins that a command has written.
+const MADE: &str = "<desc>Made with: ";
+
 /// Simulate several schemes over the same links and compare them: table, page, JSON
 ///
 /// Simulates each scheme alone on each link, several times with other seeds and starts, and prints medians with ranges of 90 %
@@ -250,6 +253,7 @@ impl Compare {
         let views = compare_views(rows, registries::names());
         let info = PageInfo { command: command_line(), ..info };
         let made = Made::now(Some(self.seed));
+        let former = results::former(&folder.join("compare.json"));
         let described = |svg: String| with_description(&svg, &made.sentence());
         let mut written = vec![
             output::write(folder, "compare.html", &paceline_report::compare_page(&info, &views))?,
@@ -277,11 +281,33 @@ impl Compare {
             )?);
         }
         let list: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        if let Some(former) = &former {
+            remove_other_series(folder, &written)?;
+            if !self.quiet && *former != made {
+                output::note(&format!("replaced the results of `{}`", former.command()));
+            }
+        }
         if !self.quiet {
             output::note(&format!("wrote {}", list.join(", ")));
         }
         Ok(())
     }
+}
+
+/// Removes the plots over time that an earlier comparison wrote into `folder`: those that say how they were made and are
+/// not among the `written` files.
+fn remove_other_series(folder: &Path, written: &[PathBuf]) -> Result<(), Error> {
+    let failed = |path: &Path, source| Error::Io { path: Some(path.to_path_buf()), source };
+    for entry in folder.read_dir().map_err(|source| failed(folder, source))? {
+        let path = entry.map_err(|source| failed(folder, source))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_series = name.starts_with("timeseries-") && name.ends_with(".svg");
+        let is_former = || std::fs::read_to_string(&path).is_ok_and(|svg| svg.contains(MADE));
+        if is_series && !written.contains(&path) && is_former() {
+            std::fs::remove_file(&path).map_err(|source| failed(&path, source))?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns a warning for each row in which no packet arrived in some run.

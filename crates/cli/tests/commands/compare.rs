@@ -239,6 +239,28 @@ fn output_folder_gets_page_plots_and_json() {
 }
 
 #[test]
+fn another_comparison_replaces_the_results_of_a_folder() {
+    let folder = Folder::new("another");
+    let out = folder.path("results");
+    let compare = |trace: &str| {
+        let line = ["compare", "--duration", "1s", "--schemes", "cubic", "--runs", "1"];
+        let seen = paceline(&[&line[..], &["--trace", trace, "-o", &out]].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        seen.err
+    };
+    let is_there = |name: &str| std::path::Path::new(&out).join(name).exists();
+    std::fs::create_dir(&out).expect("a folder");
+    std::fs::write(format!("{out}/timeseries-mine.svg"), "<svg/>").expect("written");
+    assert!(!compare("12Mbps").contains("replaced the results"));
+    assert!(!compare("12Mbps").contains("replaced the results"), "the same command");
+    let said = compare("6Mbps");
+    assert!(said.contains("replaced the results of `paceline compare"), "{said}");
+    assert!(said.contains("--trace 12Mbps"), "{said}");
+    assert!(is_there("timeseries-6Mbps.svg") && !is_there("timeseries-12Mbps.svg"));
+    assert!(is_there("timeseries-mine.svg"), "no comparison has written it");
+}
+
+#[test]
 fn schemes_come_from_the_registries() {
     let listing = json(&["schemes", "--json"]);
     let schemes = listing["schemes"].as_array().expect("schemes");

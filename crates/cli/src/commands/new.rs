@@ -4,16 +4,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use paceline_schemes::registry;
 
 use super::scenario;
 use crate::names::quoted;
 use crate::output::{self, Error};
 
-/// The Python controller; `NAME.py` in it stands for the file's name.
+/// The Python controller; `NAME.py` in it stands for the file's name, `Mine` for the class's.
 const PYTHON: &str = include_str!("../../templates/controller.py");
-/// The Rust project: `examples/workbench` of the tree, which tests build and run.
+/// The Rust project: `examples/workbench` of the tree, which tests build and run. `mine` is its scheme.
 const RUST_MAIN: &str = include_str!("../../templates/rust_main.rs");
 const RUST_MINE: &str = include_str!("../../templates/rust_mine.rs");
+/// Names of classes that the Python file cannot have: those of keywords, and of what it imports.
+const TAKEN: [&str; 4] = ["Plan", "None", "True", "False"];
 /// Crates on which the project depends.
 const RUST_CRATES: [&str; 4] = ["cc", "cli", "path", "schemes"];
 /// The place of the crates for those who have no tree.
@@ -53,7 +56,7 @@ Examples:
   paceline new controller mine --rust
   paceline new controller mine --rust --tree ../paceline")]
 pub(crate) struct Controller {
-    /// Its name: NAME.py is written, or the folder NAME
+    /// Its name: NAME.py is written, or the folder NAME; the scheme has this name in small letters
     name: String,
     /// Write a Rust project instead of a Python file
     #[arg(long)]
@@ -81,11 +84,14 @@ impl New {
             New::Controller(controller) => {
                 let file = with_extension(&controller.name, "py")?;
                 let name = file.display().to_string();
-                write_new(&file, &PYTHON.replace("NAME.py", &name))?;
+                let class = class_name(&file)?;
+                let scheme = class.to_lowercase();
+                free(&name, &scheme)?;
+                write_new(&file, &PYTHON.replace("NAME.py", &name).replace("Mine", &class))?;
                 let path = if file.is_absolute() { name.clone() } else { format!("./{name}") };
                 let run = command(&["compare", "--schemes", &format!("{path},cubic")]);
                 output::note(&format!(
-                    "wrote {name}; `{run}` runs it, with the Python package (docs/python.md)"
+                    "wrote {name} with the scheme `{scheme}`; `{run}` runs it, with the Python package (docs/python.md)"
                 ));
                 Ok(())
             }
@@ -122,6 +128,38 @@ fn with_extension(name: &str, extension: &str) -> Result<PathBuf, Error> {
     }
 }
 
+/// Returns the name of the class in a Python file: `MyDelay` for my_delay.py.
+fn class_name(file: &Path) -> Result<String, Error> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name =
+        stem.starts_with(|c: char| c.is_ascii_alphabetic()) && stem.chars().all(is_letter);
+    let class: String = stem.split('_').map(capitalized).collect();
+    match is_name && stem != "paceline" && !TAKEN.contains(&&*class) {
+        true => Ok(class),
+        false => Err(Error::Usage(format!(
+            "`{stem}`: a controller in Python has a name of letters, digits and _ that Python leaves free, such as my_controller"
+        ))),
+    }
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map_or(String::new(), |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+}
+
+/// Checks that no scheme of the command has the name of the new one.
+fn free(written: &str, scheme: &str) -> Result<(), Error> {
+    match registry::builtin().get(scheme) {
+        None => Ok(()),
+        Some(_) => Err(Error::Usage(format!(
+            "`{written}`: there is a scheme `{scheme}` already; take another name, such as my_{scheme}"
+        ))),
+    }
+}
+
 fn write_new(path: &Path, text: &str) -> Result<(), Error> {
     if path.exists() {
         return Err(Error::Usage(format!(
@@ -141,6 +179,9 @@ impl Controller {
                 "`{name}`: a Rust project has a name of lower-case letters, digits, - and _, such as my-controller"
             )));
         }
+        // Names of crates may have a hyphen, those of schemes may not.
+        let scheme = name.replace('-', "_");
+        free(name, &scheme)?;
         let dependencies = RUST_CRATES
             .map(|one| Ok(format!("paceline-{one} = {{ {} }}\n", self.dependency(one)?)))
             .into_iter()
@@ -154,13 +195,18 @@ impl Controller {
             return Err(Error::Usage(format!("{name}: it exists; name another one, or remove it")));
         }
         output::write(folder, "Cargo.toml", &manifest)?;
-        let main =
-            RUST_MAIN.replace("cargo run -p paceline-workbench --", "cargo run --release --");
+        let main = RUST_MAIN
+            .replace("cargo run -p paceline-workbench --", "cargo run --release --")
+            .replace("'mine[", &format!("'{scheme}["))
+            .replace("schemes mine\n", &format!("schemes {scheme}\n"))
+            .replace("`mine`", &format!("`{scheme}`"))
+            .replace("\"mine\"", &format!("\"{scheme}\""));
         output::write(&folder.join("src"), "main.rs", &main)?;
-        output::write(&folder.join("src"), "mine.rs", RUST_MINE)?;
+        let mine = RUST_MINE.replace("`mine`", &format!("`{scheme}`"));
+        output::write(&folder.join("src"), "mine.rs", &mine)?;
         output::note(&format!(
             "wrote {name}/Cargo.toml, {name}/src/main.rs, {name}/src/mine.rs: every command of paceline, with the scheme \
-             `mine`. `cd {name} && cargo run --release -- compare --schemes mine,cubic -o out` writes a page; the first \
+             `{scheme}`. `cd {name} && cargo run --release -- compare --schemes {scheme},cubic -o out` writes a page; the first \
              build takes minutes"
         ));
         Ok(())

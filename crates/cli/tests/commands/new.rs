@@ -35,6 +35,15 @@ fn controllers_are_a_python_file_or_a_rust_project() {
     let (code, said) = program(&["new", "controller", "mine"]);
     assert!(code == Some(0) && said.contains("--schemes ./mine.py,cubic"), "{said}");
     assert!(read("mine.py").contains("`python mine.py`"));
+    assert!(
+        read("mine.py").contains("class Mine(") && said.contains("the scheme `mine`"),
+        "{said}"
+    );
+    let (code, said) = program(&["new", "controller", "my_delay"]);
+    assert!(code == Some(0) && said.contains("the scheme `mydelay`"), "{said}");
+    let written = read("my_delay.py");
+    assert!(written.contains("class MyDelay(") && written.contains("[MyDelay, "), "{written}");
+    assert!(!written.contains("Mine"), "{written}");
     let check = "import ast, sys; ast.parse(open(sys.argv[1]).read())";
     if let Ok(checked) =
         Command::new("python3").args(["-c", check, &folder.path("mine.py")]).status()
@@ -67,12 +76,24 @@ fn controllers_are_a_python_file_or_a_rust_project() {
     let (code, said) = program(&["new", "controller", "other", "--rust"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(read("other/Cargo.toml").contains("git = \"https://"));
+    let (code, said) = program(&["new", "controller", "my-delay", "--rust"]);
+    assert!(code == Some(0) && said.contains("--schemes my_delay,cubic"), "{said}");
+    assert!(read("my-delay/src/main.rs").contains("SchemeEntry::new(\"my_delay\","));
+    assert!(read("my-delay/src/main.rs").contains("'my_delay[rtts=3],cubic+short'"));
+    assert!(read("my-delay/src/mine.rs").contains("half of `my_delay`"));
     for (arguments, word) in [
         (&["new", "controller", "mine"][..], "there is such a file"),
         (&["new", "controller", "mine", "--rust"], "it exists"),
         (&["new", "controller", "My App", "--rust"], "lower-case letters"),
         (&["new", "controller", "third", "--rust", "--tree", "/"], "not Paceline's source"),
         (&["new", "controller", "mine.rs"], "mine.py"),
+        (&["new", "controller", "cubic"], "there is a scheme `cubic` already"),
+        (&["new", "controller", "new_reno"], "there is a scheme `newreno` already"),
+        (&["new", "controller", "cubic", "--rust"], "there is a scheme `cubic` already"),
+        (&["new", "controller", "my-delay"], "letters, digits and _"),
+        (&["new", "controller", "2nd"], "letters, digits and _"),
+        (&["new", "controller", "plan"], "that Python leaves free"),
+        (&["new", "controller", "paceline"], "that Python leaves free"),
     ] {
         let (code, said) = program(arguments);
         assert!(code == Some(2) && said.contains(word), "{arguments:?}: {said}");
@@ -82,8 +103,9 @@ fn controllers_are_a_python_file_or_a_rust_project() {
 #[test]
 fn advised_commands_are_quoted() {
     let folder = Folder::new("new-quoted");
+    std::fs::create_dir(folder.path("bad name")).expect("a folder");
     for (kind, advice) in [("controller", "compare --schemes '"), ("trace", "trace info '")] {
-        let seen = paceline(&["new", kind, &folder.path("bad name")]);
+        let seen = paceline(&["new", kind, &folder.path("bad name/mine")]);
         assert!(seen.code == 0 && seen.err.contains(advice), "{}", seen.err);
     }
 }

@@ -59,7 +59,15 @@ fn set_in_list(
         return set_in(one, rest, value);
     }
     match &mut inner[..] {
-        [only] => set_in(only, parts, value),
+        [only] => match only.contains_key(first) || rest.is_empty() || names.is_empty() {
+            true => set_in(only, parts, value),
+            // What follows is a name, not a table: it could be left out.
+            false => Err(format!(
+                "there is no {name} `{first}`, nor such a table within the only {name}, `{}`; leave the name out ({name}.{})",
+                listed(names.into_iter()),
+                rest.join("."),
+            )),
+        },
         several => Err(format!(
             "there are {} of `{name}` in the scenario: take {name}.*.{} for all, or name one ({})",
             several.len(),
@@ -100,6 +108,20 @@ mod tests {
         assert!([0, 1].iter().all(|at| all["link"][*at]["rate"].as_str() == Some("new")));
         assert_eq!(changed("flow.scheme").expect("set")["flow"][0]["scheme"].as_str(), Some("new"));
         assert_eq!(changed("flow.*.rtt").expect("set")["flow"][0]["rtt"].as_str(), Some("new"));
+    }
+
+    #[test]
+    fn a_wrong_name_of_the_only_table_is_told_from_a_table() {
+        let one = "[[link]]\nname = \"link\"\nrate = \"1Mbps\"\n[link.loss]\nrate = 0.1\n";
+        let set_at = |path: &str| {
+            let mut table: Table = one.parse().expect("TOML");
+            set(&mut table, path, &Value::String("new".into())).map(|()| table)
+        };
+        let error = set_at("link.lnk.rate").expect_err("no such link");
+        let said = "there is no link `lnk`, nor such a table within the only link, `link`; leave the name out (link.rate)";
+        assert!(error.contains(said), "{error}");
+        let loss = set_at("link.loss.rate").expect("a table of the link");
+        assert_eq!(loss["link"][0]["loss"]["rate"].as_str(), Some("new"));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use crate::number::{tick, usable};
 
+/// Least span of an axis around values, as a share of the largest.
+const LEAST_SPAN: f64 = 0.1;
+
 /// A mark on an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
@@ -56,10 +59,15 @@ impl Scale {
         )
     }
 
-    /// Returns a linear axis around the values with some margin, which ends at round numbers.
+    /// Returns a linear axis around the values with some margin, which ends at round numbers. It spans at least a tenth of
+    /// the largest value, so that values that hardly differ stand close together.
     pub fn around(values: impl IntoIterator<Item = f64>, from: f64, to: f64, count: usize) -> Self {
         let (lo, hi) = extent(values).unwrap_or((0.0, 1.0));
-        let air = if hi > lo { (hi - lo) * 0.06 } else { (hi.abs() * 0.1).max(0.5) };
+        let least = hi.abs().max(lo.abs()) * LEAST_SPAN;
+        let air = match hi > lo {
+            true => ((hi - lo) * 0.06).max((least - (hi - lo)) / 2.0),
+            false => (hi.abs() * 0.1).max(0.5),
+        };
         let floor = if lo >= 0.0 { 0.0 } else { f64::MIN };
         let (lo, hi) = ((lo - air).max(floor), hi + air);
         let step = step(hi - lo, count);
@@ -211,6 +219,15 @@ mod tests {
         assert_eq!((scale.lo(), scale.hi()), (0.0, 20.0));
         let scale = Scale::around([71.0, 98.0], 0.0, 1.0, 5);
         assert!(scale.lo() <= 71.0 && scale.hi() >= 98.0 && scale.lo() > 0.0);
+    }
+
+    #[test]
+    fn values_that_hardly_differ_do_not_fill_an_axis() {
+        let scale = Scale::around([1017.6, 1018.3], 0.0, 1.0, 8);
+        assert!(scale.hi() - scale.lo() >= 100.0, "{scale:?}");
+        assert!(scale.at(1018.3) - scale.at(1017.6) < 0.01, "{scale:?}");
+        let scale = Scale::around([-100.0, -99.0], 0.0, 1.0, 8);
+        assert!(scale.lo() <= -104.0 && scale.hi() >= -95.0 && scale.hi() < 0.0, "{scale:?}");
     }
 
     #[test]

@@ -30,12 +30,12 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::read(text.trim())
 }
 
-/// Reads a link's capacity with its name: a rate, a built-in trace, or a file. Warns about a CSV
-/// file whose times are probably in seconds.
+/// Reads a link's capacity with its name: a rate, a built-in trace, or a file. Warns about a file that was probably meant
+/// otherwise.
 pub(crate) fn capacity(text: &str) -> Result<(String, Capacity), String> {
     let (name, capacity) = written::capacity(text)?;
     if let Capacity::Trace { trace, .. } = &capacity
-        && let Some(warning) = paceline_trace::csv::short_lap(trace)
+        && let Some(warning) = paceline_trace::warning(trace)
     {
         output::note(&format!("warning: {warning}"));
     }

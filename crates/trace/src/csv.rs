@@ -69,7 +69,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
 }
 
 /// Returns a warning about a trace from a CSV file whose lap is shorter than a second: its times may be seconds.
-pub fn short_lap(trace: &Trace) -> Option<String> {
+pub(crate) fn short_lap(trace: &Trace) -> Option<String> {
     let (name, lap) = (trace.name(), trace.period());
     (is_csv(name) && lap < SHORT_LAP).then(|| {
         format!(

@@ -4,6 +4,7 @@ use crate::synthetic::{
     DEFAULT_SEED, default_length, delay_target, names, nearest, synthetic, synthetic_delays,
 };
 use crate::{Delays, FileKind, MAX_OPPORTUNITIES, Trace, TraceError, csv, mahimahi};
+use paceline_cc::Span;
 use std::fs::File;
 use std::io::Read;
 
@@ -31,6 +32,27 @@ pub fn load(path_or_name: &str) -> Result<Trace, TraceError> {
 /// [`mahimahi::parse`].
 pub fn load_file(path: &str) -> Result<Trace, TraceError> {
     parse(path, &read(path)?)
+}
+
+/// Shortest time without an opportunity that is worth a warning at the beginning of a lap.
+const LATE_BEGIN: Span = Span::from_secs(1);
+
+/// Returns a warning about a valid trace whose file was probably meant otherwise: a CSV file whose times may be seconds,
+/// or a recording whose times do not begin at zero, which gives a link that stands still until then in each lap.
+pub fn warning(trace: &Trace) -> Option<String> {
+    csv::short_lap(trace).or_else(|| late_begin(trace))
+}
+
+fn late_begin(trace: &Trace) -> Option<String> {
+    let first = Span::from_millis((*trace.opportunities().first()?).into());
+    let is_late = first >= LATE_BEGIN && first > trace.period() / 2 && first < trace.period();
+    is_late.then(|| {
+        format!(
+            "{}: nothing before {:.1} s; subtract the first time if the recording begins there",
+            trace.name(),
+            first.as_secs_f64()
+        )
+    })
 }
 
 /// Returns the trace in the bytes of a file of this name: see [`load_file`].
@@ -196,6 +218,23 @@ mod tests {
             assert!(error.contains(said), "{error}");
         }
         assert!(load("").is_err() && load(".").is_err() && load("a\0b").is_err());
+    }
+
+    #[test]
+    fn traces_that_begin_late_are_told_of() {
+        let of = |name: &str, text: &str| warning(&parse(name, text.as_bytes()).expect("valid"));
+        let said = of("t", "100000\n100005\n100010\n").expect("100 s without an opportunity");
+        let expected =
+            "t: nothing before 100.0 s; subtract the first time if the recording begins there";
+        assert_eq!(said, expected);
+        let said = of("t.csv", "time_s,mbps\n100,5\n105,5\n").expect("100 s without a rate");
+        assert!(said.starts_with("t.csv: nothing before 100.0 s"), "{said}");
+        assert!(of("t.csv", "100,5\n105,5\n").expect("a short lap").contains("time_s,mbps"));
+        // Outages of half a lap at most, and slow links, whose laps end with the first packet.
+        for (name, text) in [("t", "5000\n10000\n"), ("t", "5\n8\n"), ("t", "2000\n2000\n")] {
+            assert_eq!(of(name, text), None, "{text}");
+        }
+        assert_eq!(warning(&load("lte-driving").expect("built in")), None);
     }
 
     #[test]

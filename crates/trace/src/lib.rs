@@ -25,7 +25,7 @@ mod trace;
 pub use cursor::Cursor;
 pub use delays::{DelayStats, Delays, steps_starting_at};
 pub use error::TraceError;
-pub use file::{load, load_delays};
+pub use file::{load, load_delays, warning};
 pub use generate::{constant, square_wave, steps};
 pub use kind::FileKind;
 pub use rates::rates;

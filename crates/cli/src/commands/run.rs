@@ -13,7 +13,9 @@ use paceline_requests::columns::{TableRow, TextTable, cells, headings};
 use paceline_requests::numbers::{figure, fixed, percent};
 use paceline_requests::{RunFields, ScenarioChanges, ScenarioRuns};
 use paceline_sim::runs::Run as SimulatedRun;
-use paceline_sim::scenario::{self, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice};
+use paceline_sim::scenario::{
+    self, Capacity, FlowSpec, Record, Scenario, ScenarioError, SchemeChoice,
+};
 use paceline_sim::{CustomTransport, LinkOutcome, Outcome};
 use paceline_trace::FileKind;
 use serde::Serialize;
@@ -101,6 +103,13 @@ impl Run {
         let mut scenario = read_scenario(&self.file)?;
         let flows = scenario.arrivals.iter().map(|arrivals| &arrivals.flow).chain(&scenario.flows);
         let schemes = flows.map(|flow| &flow.scheme);
+        for link in &scenario.links {
+            if let Capacity::Trace { trace, .. } = &link.capacity
+                && let Some(warning) = paceline_trace::warning(trace)
+            {
+                output::note(&format!("warning: {warning}"));
+            }
+        }
         let guest = self.linux.find(schemes.clone())?;
         let guest = guest.map(|guest| linux_hosts::describe(&guest, schemes)).transpose()?;
         let changes = ScenarioChanges {

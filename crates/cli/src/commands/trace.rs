@@ -83,7 +83,7 @@ impl Info {
         let mut listing = Vec::new();
         for name in &self.traces {
             let trace = load(name)?;
-            if let Some(warning) = paceline_trace::csv::short_lap(&trace) {
+            if let Some(warning) = paceline_trace::warning(&trace) {
                 output::note(&format!("warning: {warning}"));
             }
             let stats = Stats::of(&trace);

@@ -354,6 +354,26 @@ fn a_csv_file_without_units_is_warned_of() {
 }
 
 #[test]
+fn a_trace_that_begins_late_is_warned_of() {
+    let folder = Folder::new("late");
+    let late = folder.write("t", b"100000\n100005\n100010\n");
+    let warning =
+        "t: nothing before 100.0 s; subtract the first time if the recording begins there";
+    let compare = ["compare", "--schemes", "cubic", "--duration", "1s", "--runs", "1", "-q"];
+    let scenario =
+        "duration = \"1s\"\n[[link]]\nname = \"l\"\ntrace = \"t\"\n[[flow]]\nscheme = \"cubic\"\n";
+    let scenario = folder.write("late.toml", scenario.as_bytes());
+    for arguments in [
+        &[&compare[..], &["--trace", &late]].concat()[..],
+        &["trace", "info", &late],
+        &["run", &scenario],
+    ] {
+        let seen = paceline(arguments);
+        assert!(seen.code == 0 && seen.err.contains(warning), "{arguments:?}: {}", seen.err);
+    }
+}
+
+#[test]
 fn an_example_scenario_becomes_a_file_that_runs() {
     let folder = Folder::new("example");
     let file = folder.path("mine.toml");

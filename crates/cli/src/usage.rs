@@ -34,7 +34,7 @@ pub(crate) fn parse<C: Parser>() -> C {
 fn message(error: &clap::Error, cli: &Command, words: &[OsString]) -> String {
     let text = in_words(error.render().ansi().to_string());
     let command = command_of(cli, words);
-    let known = remedy(error, &command);
+    let known = remedy(error, &command).or_else(|| too_early(error, cli, words));
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     let guesses = is_unknown && (known.is_some() || !is_near(error));
     let mut kept = match known.is_some() || guesses {
@@ -151,6 +151,26 @@ fn remedy(error: &clap::Error, command: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns the remedy for an option that stands before its command.
+fn too_early(error: &clap::Error, cli: &Command, words: &[OsString]) -> Option<String> {
+    let option = string(error, ContextKind::InvalidArg).filter(|word| word.starts_with('-'))?;
+    let (mut command, mut names) = (cli, String::from("paceline"));
+    let mut is_early = false;
+    for word in words.iter().skip(1) {
+        is_early |= word.to_str().is_some_and(|word| word.starts_with(&option));
+        if let Some(below) = command.find_subcommand(word) {
+            command = below;
+            names = format!("{names} {}", below.get_name());
+            if is_early {
+                return Some(format!("options stand after the command: `{names} {option}`"));
+            }
+        } else if command.get_positionals().count() > 0 {
+            return None;
+        }
+    }
+    None
 }
 
 /// Returns the remedy for a file in place of a command.

@@ -161,7 +161,14 @@ impl Run {
         if !host::go_on() {
             return Err(Error::Message("the runs were ended".into()));
         }
-        let silent = |name: &str| format!("flow {name}: nothing arrived");
+        let silent = |name: &str| {
+            let end = scenario.duration;
+            let is_late = |flow: &&FlowSpec| flow.name == name && flow.start >= end;
+            let cause = scenario.flows.iter().find(is_late).map_or_else(String::new, |flow| {
+                format!("; it starts at {}, after the end of the run at {end}", flow.start)
+            });
+            format!("flow {name}: nothing arrived{cause}")
+        };
         let csv = self.csv.as_deref();
         let rows = several::csv_rows(&runs);
         let seed = Some(scenario.seed);

@@ -332,7 +332,13 @@ impl Send {
                 Err(Error::Usage("- (standard input) is sent alone, without files".into()))
             }
             (paths, None) => {
-                let paths: Result<Vec<PathBuf>, Error> = paths.iter().map(file).collect();
+                let path = |name| match file(name) {
+                    Err(Error::Usage(text)) if self.listen.is_none() && !Path::new(name).exists() => {
+                        Err(Error::Usage(format!("{text}; files first, the host last")))
+                    }
+                    path => path,
+                };
+                let paths: Result<Vec<PathBuf>, Error> = paths.iter().map(path).collect();
                 Ok((Source::Files(paths?), self.whole(to)?))
             }
         }

@@ -149,7 +149,9 @@ fn wrong_looks_and_results_are_refused_before_anything_runs() {
     let other = folder.write("other.json", b"{\"schema_version\": 2}");
     let plot = ["plot", &other, "-o"];
     fails(&["plot", "no-such.json", "-o", &pdf], &["no-such.json", "cannot be read"]);
-    fails(&["plot", &no_json, "-o", &pdf], &["no JSON"]);
+    fails(&["plot", &no_json, "-o", &pdf], &["no JSON", "reads the compare.json or run.json"]);
+    let table = folder.write("all.parquet", b"PAR1\0\0");
+    fails(&["plot", &table, "-o", &pdf], &["this is a Parquet table", "compare.json or run.json"]);
     fails(&["plot", &other, "-o", &pdf], &["no result of `paceline compare`"]);
     fails(&[&plot[..], &["fig.eps"]].concat(), &["fig.eps", ".pdf, .svg or .png"]);
     let with = |look: &[&'static str]| [&plot[..], &[&pdf], look].concat();

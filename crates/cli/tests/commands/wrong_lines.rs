@@ -6,7 +6,7 @@ use paceline_testing::Folder;
 /// A command line, and the words that its message must have.
 type Line = (&'static [&'static str], &'static [&'static str]);
 
-const LINES: [Line; 60] = [
+const LINES: [Line; 62] = [
     // Schemes.
     (&["compare", "--schemes", "cubic bbr"], &["separated by commas"]),
     (&["compare", "--schemes", "Cubic"], &["did you mean `cubic`?"]),
@@ -38,6 +38,11 @@ const LINES: [Line; 60] = [
     (&["compare", "--seeds", "3"], &["--runs N"]),
     (&["compare", "--seed", "9223372036854775808"], &["--seed", "0 to 9223372036854775807"]),
     (&["compare", "--format", "csv"], &["--csv", "docs/python.md"]),
+    (&["-o", "out", "compare"], &["options stand after the command: `paceline compare -o`"]),
+    (
+        &["trace", "--json", "info"],
+        &["options stand after the command: `paceline trace info --json`"],
+    ),
     // Files and folders.
     (&["compare", "-o", "fig.html"], &["a folder", ".pdf, .svg, .png", ".csv, .parquet"]),
     (&["trace", "plot", "lte-driving", "-o", "fig.csv"], &[".pdf, .svg or .png"]),
@@ -326,6 +331,24 @@ fn a_line_of_recv_is_a_key() {
     // The key was accepted, since the error is about the file.
     let seen = paceline(&["send", "no-such-file", "127.0.0.1:1", "--key", &line]);
     assert!(seen.code == 2 && seen.err.contains("no-such-file: cannot be read"), "{}", seen.err);
+}
+
+#[test]
+fn a_host_in_place_of_a_file_is_told() {
+    let seen = paceline(&["send", "127.0.0.1", "big.bin"]);
+    assert!(seen.code == 2 && seen.err.contains("files first, the host last"), "{}", seen.err);
+    let seen = paceline(&["send", "--listen", "127.0.0.1:0", "big.bin"]);
+    assert!(seen.code == 2 && !seen.err.contains("the host last"), "{}", seen.err);
+}
+
+#[test]
+fn a_flow_that_starts_after_the_end_is_said_to() {
+    let folder = Folder::new("after-the-end");
+    let text = "duration = \"1s\"\n[[link]]\nname = \"l\"\nrate = \"1Mbps\"\n[[flow]]\nscheme = \"cubic\"\n\
+                [[flow]]\nname = \"call\"\nscheme = \"cubic\"\nstart = \"50s\"\n";
+    let seen = paceline(&["run", &folder.write("late.toml", text.as_bytes())]);
+    let said = "flow call: nothing arrived; it starts at 50s, after the end of the run at 1s";
+    assert!(seen.code == 0 && seen.err.contains(said), "{}", seen.err);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use paceline_requests::compare::CompareRow;
 use paceline_requests::view::compare_views;
 use paceline_sim::LinkSeries;
 use paceline_sim::metrics::{self, Quantiles};
+use paceline_trace::FileKind;
 use serde_json::Value;
 
 use super::series_file;
@@ -48,8 +49,13 @@ impl Saved {
 /// # Errors
 /// It is no result of `compare` or `run`; the text says what it is instead, or which part is wrong.
 pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Saved, String> {
-    let document: Value =
-        serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))?;
+    let document: Value = serde_json::from_slice(bytes).map_err(|error| {
+        // A JSON document with a mistake keeps its line.
+        let kind = FileKind::of(bytes).filter(|_| !bytes.starts_with(b"{"));
+        let is =
+            kind.map_or(format!("no JSON: {error}"), |kind| format!("this is {}", kind.words()));
+        format!("{is}; plot reads the compare.json or run.json of -o DIR")
+    })?;
     if document.get("schema_version").is_none() {
         return Err("no result of Paceline: it has no field schema_version".into());
     }

@@ -39,6 +39,22 @@ fn waiting_for_a_server_can_be_interrupted() {
 }
 
 #[test]
+fn a_server_that_fails_is_not_waited_for() {
+    let script = "date +%s\n\
+        $P link --up 12Mbps --down 12Mbps --outside 'exit 3' --wait-for 5310 -- echo ran; echo $?\n\
+        date +%s";
+    let test = "a_server_that_fails_is_not_waited_for";
+    let Some(output) = alone(test, &[], script) else { return };
+    let (out, err) = (lines(&output), text(&output.stderr));
+    assert_eq!((out.len(), &*out[1]), (3, "1"), "{out:?}{err}");
+    let said = "the command of --outside has failed, and nothing listens at TCP port 5310";
+    assert!(err.contains(said), "{err}");
+    assert!(err.contains("has ended with status 3"), "{err}");
+    let [from, until]: [u64; 2] = [&out[0], &out[2]].map(|time| time.parse().expect("seconds"));
+    assert!(until - from < 20, "30 s is the time without a failure: {out:?}");
+}
+
+#[test]
 fn an_inner_shells_outside_is_warned_of() {
     // Packets to the command of --outside do not pass the delay.
     let inner = "$P link --up 12Mbps --down 12Mbps --outside 'exec sleep 1000'";

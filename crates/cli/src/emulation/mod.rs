@@ -85,7 +85,8 @@ pub(crate) struct Emulation {
     /// the outer address
     #[arg(long, value_name = "COMMAND", help_heading = "Program and network")]
     pub(crate) outside: Option<String>,
-    /// Start the program inside when a server listens at this port outside: 5201, or 4433/udp
+    /// Start the program inside when a server listens at this port outside: 5201, or 4433/udp. Fails if none does within
+    /// 30 s, or if the command of --outside fails
     #[arg(long, value_name = "PORT", help_heading = "Program and network")]
     pub(crate) wait_for: Option<ServerPort>,
     /// Take the addresses of both ends from this network; needed if 100.64.0.0/10 is in use or

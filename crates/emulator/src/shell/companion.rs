@@ -1,7 +1,7 @@
 //! The program of `--outside`, and a process that watches over it as the supervisor does inside.
 
 use std::io::Write;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -26,26 +26,32 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Exit status of the watching process after the program of `--outside` has failed.
 const FAILED: i32 = 3;
 
-/// Starts the program of `--outside`, if there is one, and the process that watches over it.
+/// Starts the program of `--outside`, if there is one, and the process that watches over it. Returns that process, and a
+/// file that hangs up when the program has failed.
 pub(super) fn start(
     options: &ShellOptions,
     addresses: &Addresses,
     mark: Option<ShellId>,
     before: SigSet,
-) -> Result<Option<Process>, RealTimeError> {
+) -> Result<Option<(Process, OwnedFd)>, RealTimeError> {
     let Some(text) = &options.outside else { return Ok(None) };
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(text);
     program::environment(&mut command, addresses, true, mark);
     let emulator = getpid();
-    let watch = |_| attend(emulator, &mut command, options.nice, before);
-    let (process, _) = process::copy(watch).map_err(RealTimeError::system("starting --outside"))?;
-    Ok(Some(process))
+    let watch = |socket| attend((emulator, socket), &mut command, options.nice, before);
+    process::copy(watch).map(Some).map_err(RealTimeError::system("starting --outside"))
 }
 
-/// Runs the watching process until the emulator has died or asks it to end. Returns its exit status: 0, [`FAILED`], or
-/// 1 if it could not watch.
-fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSet) -> i32 {
+/// Runs the watching process until the emulator has died or asks it to end. Closes the socket to the emulator when the
+/// program has failed. Returns its exit status: 0, [`FAILED`], or 1 if it could not watch.
+fn attend(
+    (emulator, socket): (Pid, OwnedFd),
+    command: &mut Command,
+    nice: Option<i32>,
+    before: SigSet,
+) -> i32 {
+    let mut socket = Some(socket);
     let own = Pid::from_raw(0);
     // What is typed at the terminal is for the program inside.
     let prepared = set_pdeathsig(ORPHANED)
@@ -82,6 +88,7 @@ fn attend(emulator: Pid, command: &mut Command, nice: Option<i32>, before: SigSe
                 std::io::stderr(),
                 "paceline: warning: the command of --outside has ended with status {status}"
             );
+            drop(socket.take());
         }
         match info.and_then(|info| Signal::try_from(info.ssi_signo as i32).ok()) {
             Some(ORPHANED) => end_descendants(Instant::now()),

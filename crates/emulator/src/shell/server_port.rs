@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use paceline_os::RealTimeError;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -60,12 +60,13 @@ impl ServerPort {
         format!("{}/{}", self.port, if self.udp { "udp" } else { "tcp" })
     }
 
-    /// Waits until a socket of this network namespace listens at the port. Nothing is sent to it.
+    /// Waits until a socket of this network namespace listens at the port. Nothing is sent to it. `failed` hangs up when
+    /// the server's command has failed.
     ///
     /// # Errors
-    /// None does within 30 s, a signal asks this process to end, or the kernel's list cannot be read. Signals must be
+    /// None does within 30 s, or until the command has failed, a signal asks this process to end, or the kernel's list cannot be read. Signals must be
     /// blocked.
-    pub(super) fn wait(self) -> Result<(), RealTimeError> {
+    pub(super) fn wait(self, failed: Option<&OwnedFd>) -> Result<(), RealTimeError> {
         let ending: SigSet = ENDING.into_iter().collect();
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let signals = SignalFd::with_flags(&ending, flags)
@@ -79,13 +80,20 @@ impl ServerPort {
                     PATIENCE.as_secs()
                 )));
             }
-            let mut ready = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-            if poll(&mut ready, PollTimeout::from(INTERVAL_MS)).is_ok_and(|count| count > 0) {
+            let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+            watched.extend(failed.map(|failed| PollFd::new(failed.as_fd(), PollFlags::POLLIN)));
+            if !poll(&mut watched, PollTimeout::from(INTERVAL_MS)).is_ok_and(|count| count > 0) {
+                continue;
+            }
+            if watched[0].any() == Some(true) {
                 // It is not read: it ends this process once all is put back and signals are let in again.
                 return Err(RealTimeError::Message(format!(
                     "interrupted while waiting for {self}"
                 )));
             }
+            return Err(RealTimeError::Message(format!(
+                "the command of --outside has failed, and nothing listens at {self} (--wait-for)"
+            )));
         }
         Ok(())
     }
@@ -144,7 +152,7 @@ mod tests {
         let port = listener.local_addr().expect("an address").port();
         let tcp = ServerPort { port, udp: false };
         assert!(tcp.is_served().expect("a list"));
-        tcp.wait().expect("listens already");
+        tcp.wait(None).expect("listens already");
         let socket = UdpSocket::bind("[::1]:0").or_else(|_| UdpSocket::bind("127.0.0.1:0"));
         let port = socket.as_ref().expect("a port").local_addr().expect("an address").port();
         assert!(ServerPort { port, udp: true }.is_served().expect("a list"));

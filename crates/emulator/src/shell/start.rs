@@ -18,7 +18,7 @@ use super::outside::{OuterEnd, OuterEndRequest};
 use super::resolver::{self, Resolver};
 use super::shell_id::ShellId;
 use super::supervisor::{self, SupervisorReady, SupervisorStart};
-use super::{Devices, ServerPort, Shell, ShellOptions, companion};
+use super::{Devices, Shell, ShellOptions, companion};
 
 /// Starts the supervisor, and through it the program. With `has_rights`, this process may change the network outside;
 /// `signal_mask` is the mask that the programs get.
@@ -145,10 +145,11 @@ impl<'a> ShellStart<'a> {
             shell: self.shell_id,
         };
         let ShellStart { options, signal_mask, shell_id, .. } = *self;
-        let companion = companion::start(options, &outside.addresses, shell_id, signal_mask)?;
+        let (companion, failed) =
+            companion::start(options, &outside.addresses, shell_id, signal_mask)?.unzip();
         let watcher = companion.as_ref().and_then(|companion| ProcessIdentity::of(companion.id()));
         outside.save_inside(None, watcher);
-        let served = options.wait_for.map_or(Ok(()), ServerPort::wait);
+        let served = options.wait_for.map_or(Ok(()), |port| port.wait(failed.as_ref()));
         let handed_over = served.and_then(|()| hand_over(socket, &message, outside.tun.as_fd()));
         let (inner, ready) = handed_over.inspect_err(|_| {
             if let Some(companion) = &companion {

@@ -4,18 +4,22 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `specification.toml` | the specification | at the beginning |
-//! | `state.json` | all that the next step needs | after each step: written aside, synced, renamed |
+//! | `state.json` | all that the next step needs | at most once a second after a step, at the end of each generation and when the training ends: written aside, synced, renamed |
 //! | `table.toml` | the table | as `state.json` |
 //! | `scheme.txt` | instead, of a tuning: the scheme | as `state.json` |
 //! | `others.toml` | the table of the other senders, if two are trained in turn | as `state.json` |
-//! | `log.jsonl` | a line for each step | before the state; later lines are cut off on resuming |
+//! | `log.jsonl` | a line for each step | with each step, before the state; later lines are cut off on resuming |
 //! | `step.jsonl` | scores of the step in progress | with each candidate |
 //! | `lock` | nothing; locked while a training runs here | |
+//!
+//! Short steps would wait for the disk longer than they compute. A kill loses the steps of the last second, which are made
+//! again: equal states give equal steps.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use paceline_schemes::remy::RuleTable;
 use serde::Serialize;
@@ -30,6 +34,9 @@ const LARGEST: u64 = 256 << 20;
 /// What to do about a broken state.
 const REMEDY: &str =
     "it cannot go on from here: use another folder, or remove this file to begin anew";
+
+/// Least time between two saved states, except at ends of generations.
+const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A command that keeps its state in a folder, for which the other command's state is none.
 #[derive(Copy, Clone)]
@@ -70,9 +77,60 @@ pub struct FolderError {
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    unsaved: Arc<Unsaved>,
+}
+
+/// The files of the last steps, until they are saved; at the latest when all copies of the folder are dropped.
+#[derive(Debug)]
+struct Unsaved {
+    path: PathBuf,
+    state: Mutex<UnsavedFiles>,
     /// Lock of the folder, held until all copies are dropped. The system releases it when the
     /// process ends for any reason.
-    _lock: Arc<File>,
+    _lock: File,
+}
+
+/// Files by name, in the order in which they are written.
+#[derive(Debug, Default)]
+struct UnsavedFiles {
+    files: Vec<(String, String)>,
+    saved_at: Option<Instant>,
+}
+
+impl Unsaved {
+    fn state(&self) -> MutexGuard<'_, UnsavedFiles> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn save(&self, state: &mut UnsavedFiles) -> Result<(), FolderError> {
+        if state.files.is_empty() {
+            return Ok(());
+        }
+        state.files.iter().try_for_each(|(name, text)| write(&self.path, name, text))?;
+        *state = UnsavedFiles { files: Vec::new(), saved_at: Some(Instant::now()) };
+        Ok(())
+    }
+}
+
+impl Drop for Unsaved {
+    fn drop(&mut self) {
+        // Nothing can report an error any more; the next call makes the steps again.
+        let _ = self.save(&mut self.state());
+    }
+}
+
+/// Replaces a file of a folder atomically: after a crash, either the old or the new file is there.
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), FolderError> {
+    let path = folder.join(name);
+    let aside = folder.join(format!("{name}.new"));
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&aside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&aside, &path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().map_err(|error| FolderError { path: path.clone(), problem: error.to_string() })
 }
 
 impl Folder {
@@ -92,7 +150,9 @@ impl Folder {
             }
             TryLockError::Error(error) => failed(format!("it cannot be locked: {error}")),
         })?;
-        Ok(Folder { path: path.to_path_buf(), _lock: Arc::new(lock) })
+        let path = path.to_path_buf();
+        let unsaved = Unsaved { path: path.clone(), state: Mutex::default(), _lock: lock };
+        Ok(Folder { path, unsaved: Arc::new(unsaved) })
     }
 
     /// Returns the path of a file in it.
@@ -146,19 +206,11 @@ impl Folder {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<(), FolderError> {
-        let path = self.file(name);
-        let aside = self.file(&format!("{name}.new"));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&aside)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&aside, &path)?;
-            File::open(&self.path)?.sync_all()
-        };
-        write().map_err(|error| FolderError { path: path.clone(), problem: error.to_string() })
+        write(&self.path, name, text)
     }
 
-    /// Writes the results of a step.
+    /// Writes the results of a step: its line of the log now, the state and the files with [`Folder::save_if_due`], or now
+    /// at the end of a generation.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -167,6 +219,7 @@ impl Folder {
         state: &impl Serialize,
         files: &[(&str, String)],
         entry: &impl Serialize,
+        is_generation: bool,
     ) -> Result<(), FolderError> {
         let log = self.file("log.jsonl");
         let append = || -> io::Result<()> {
@@ -174,7 +227,8 @@ impl Folder {
             file.write_all((serde_json::to_string(entry)? + "\n").as_bytes())
         };
         append().map_err(|error| FolderError { path: log.clone(), problem: error.to_string() })?;
-        self.save(state, files)
+        self.keep(state, files)?;
+        if is_generation { self.save_kept() } else { self.save_if_due() }
     }
 
     /// Writes the state, and files under their names.
@@ -186,12 +240,41 @@ impl Folder {
         state: &impl Serialize,
         files: &[(&str, String)],
     ) -> Result<(), FolderError> {
+        self.keep(state, files)?;
+        self.save_kept()
+    }
+
+    /// Writes the state and the files of the last step, if they are not yet written.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn save_kept(&self) -> Result<(), FolderError> {
+        self.unsaved.save(&mut self.unsaved.state())
+    }
+
+    /// As [`Folder::save_kept`], if the last time was [`SAVE_INTERVAL`] ago. Call it often during a step: a long one else
+    /// follows an unsaved state, and a kill loses its scores.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn save_if_due(&self) -> Result<(), FolderError> {
+        let mut state = self.unsaved.state();
+        match state.saved_at.is_none_or(|saved_at| saved_at.elapsed() >= SAVE_INTERVAL) {
+            true => self.unsaved.save(&mut state),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps the state, and files under their names, in place of those of earlier steps.
+    fn keep(&self, state: &impl Serialize, files: &[(&str, String)]) -> Result<(), FolderError> {
         let text = serde_json::to_string(state).map_err(|error| FolderError {
             path: self.file("state.json"),
             problem: error.to_string(),
         })?;
-        self.write("state.json", &text)?;
-        files.iter().try_for_each(|(name, text)| self.write(name, text))
+        let files = files.iter().map(|(name, text)| (name.to_string(), text.clone()));
+        self.unsaved.state().files =
+            std::iter::once(("state.json".into(), text)).chain(files).collect();
+        Ok(())
     }
 
     /// Returns the first lines of the log that are `kept`. Removes later lines, of an unfinished step,

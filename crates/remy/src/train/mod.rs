@@ -339,12 +339,25 @@ impl<E: Evaluator> Trainer<E> {
     /// its known scores. Other errors if a table cannot be run or a file cannot be written.
     pub fn step(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Entry, TrainError> {
         let (wall, before) = (Instant::now(), (self.work.simulated_s(), self.work.cpu_s()));
+        let generations = self.generations();
         let number = self.state.step + 1;
         let memo = match &self.folder {
             Some(folder) => folder.memo(number)?,
             None => Memo::new(number, None),
         };
-        let done = self.next(&memo, stop)?;
+        let folder = self.folder.clone();
+        let saving_stop = || {
+            // An error shows when the step is committed.
+            let _ = folder.as_ref().map(Folder::save_if_due);
+            stop()
+        };
+        let done = match self.next(&memo, &saving_stop) {
+            Ok(done) => done,
+            Err(error) => {
+                folder.as_ref().map_or(Ok(()), Folder::save_kept)?;
+                return Err(error);
+            }
+        };
         let mut state = done.state;
         let shows_progress = self.settings.validate && (number == 1 || done.what == "check");
         let validation = match shows_progress {
@@ -384,7 +397,8 @@ impl<E: Evaluator> Trainer<E> {
             self.take_turns();
         }
         if let Some(folder) = &self.folder {
-            folder.commit(&self.state, &self.files(), &entry)?;
+            let is_generation = self.generations() > generations;
+            folder.commit(&self.state, &self.files(), &entry, is_generation)?;
         }
         Ok(entry)
     }

@@ -261,6 +261,19 @@ impl Tuner {
     /// [`TrainError::Stopped`] if there was no more time: the next call repeats the step and reuses
     /// its known scores. Other errors if the scheme cannot be run or a file cannot be written.
     pub fn step(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<TuningEntry, TrainError> {
+        let folder = self.folder.clone();
+        let saving_stop = || {
+            // An error shows when the step is committed.
+            let _ = folder.as_ref().map(Folder::save_if_due);
+            stop()
+        };
+        self.make_step(&saving_stop).or_else(|error| {
+            folder.as_ref().map_or(Ok(()), Folder::save_kept)?;
+            Err(error)
+        })
+    }
+
+    fn make_step(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<TuningEntry, TrainError> {
         if stop() {
             return Err(TrainError::Stopped);
         }
@@ -363,7 +376,7 @@ impl Tuner {
         };
         self.state = state;
         if let Some(folder) = &self.folder {
-            folder.commit(&self.state, &self.files(), &entry)?;
+            folder.commit(&self.state, &self.files(), &entry, is_generation)?;
         }
         Ok(entry)
     }

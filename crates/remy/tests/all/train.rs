@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use paceline_cc::{Rate, Span};
 use paceline_remy::evaluate::{Evaluator, EvaluatorError, Trial, evaluate};
@@ -334,6 +335,44 @@ fn a_training_that_is_stopped_within_steps_goes_on_as_if_it_had_not_been() {
     assert!(stops > 5, "{stops}");
     let loaded = paceline_remy::load(folder.root().join("table.toml")).expect("a table");
     assert_eq!(loaded.table, table);
+}
+
+/// A kill of the process leaves what the folder has between two steps.
+#[test]
+fn short_steps_are_saved_once_a_second_and_a_kill_loses_no_decision() {
+    let (table, notes) = trained(SPECIFICATION, 3, 3);
+    let [folder, killed] = ["seldom", "killed"].map(paceline_testing::Folder::new);
+    let (mut trainer, _) = open(&folder);
+    let begun = Instant::now();
+    let saved_state = || std::fs::read(folder.root().join("state.json")).expect("a state");
+    let (mut last, mut changes, mut copied) = (saved_state(), 0, false);
+    while !trainer.is_done(3) {
+        trainer.step(&|| false).expect("a step");
+        let state = saved_state();
+        if state == last && !copied {
+            for entry in folder.root().read_dir().expect("files") {
+                let file = entry.expect("a file").path();
+                let copy = killed.root().join(file.file_name().expect("a name"));
+                std::fs::copy(&file, copy).expect("copied");
+            }
+            copied = true;
+        }
+        changes += u64::from(state != last);
+        last = state;
+    }
+    // Besides those of each second, the state before the first second and those of three generations.
+    assert!(changes <= begun.elapsed().as_secs() + 4, "{changes} of {}", trainer.state().step);
+    let end = trainer.state().step;
+    drop(trainer);
+    assert_eq!(open(&folder).0.state().step, end);
+    assert!(copied, "steps that take milliseconds");
+    let (mut trainer, mut log) = open(&killed);
+    assert_eq!(log.len() as u64, trainer.state().step);
+    while !trainer.is_done(3) {
+        log.push(trainer.step(&|| false).expect("a step"));
+    }
+    assert_eq!(trainer.table().as_ref(), &table);
+    assert_eq!(log.into_iter().map(|entry| entry.note).collect::<Vec<_>>(), notes);
 }
 
 #[test]

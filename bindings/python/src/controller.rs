@@ -299,12 +299,16 @@ impl PyController {
     ) -> PyController {
         let plan = Plan::window(10 * u64::from(setup.mss));
         let made = control.call_python(|py| {
-            let object = class.bind(py).call1((PySetup(setup.clone()),))?;
+            let class = class.bind(py);
+            let object = class
+                .call1((PySetup(setup.clone()),))
+                .map_err(|error| in_method(class, "__init__", error))?;
             let base =
                 py.import("paceline.controller")?.getattr("Controller")?.getattr("on_send")?;
             let sends = !object.get_type().getattr("on_send")?.is(&base);
-            let first = object.call_method0("start")?;
-            Ok((sends, plan_from_answer(&first)?.unwrap_or(plan), object.unbind()))
+            let first = object.call_method0("start").and_then(|first| plan_from_answer(&first));
+            let first = first.map_err(|error| in_method(class, "start", error))?;
+            Ok((sends, first.unwrap_or(plan), object.unbind()))
         });
         match made {
             Ok((sends, plan, object)) => {
@@ -317,10 +321,19 @@ impl PyController {
         }
     }
 
-    /// Calls a method and takes over the plan that it returns. An exception ends the run.
-    fn call(&mut self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<Option<Plan>>) {
+    /// Calls the method of this name with `call`, and takes over the plan that it returns. An exception ends the run.
+    fn call(
+        &mut self,
+        method: &'static str,
+        call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) {
         let Some(object) = &self.object else { return };
-        match self.control.call_python(|py| call(py, object.bind(py))) {
+        let answer = self.control.call_python(|py| {
+            let object = object.bind(py);
+            let plan = call(object).and_then(|answer| plan_from_answer(&answer));
+            plan.map_err(|error| in_method(object.get_type().as_any(), method, error))
+        });
+        match answer {
             Ok(Some(plan)) => self.plan = plan,
             Ok(None) => {}
             Err(error) => {
@@ -330,6 +343,24 @@ impl PyController {
             }
         }
     }
+}
+
+/// Returns the error of a method call, marked as such for the command's exit status. An error that no line of Python has
+/// raised, such as a wrong answer or a wrong number of parameters, gets the place of the method.
+fn in_method(class: &Bound<'_, PyAny>, method: &str, error: PyErr) -> PyErr {
+    let py = class.py();
+    let place = || -> PyResult<String> {
+        let place_of = py.import("paceline.controller")?.getattr("place_of")?;
+        place_of.call1((class, method))?.extract()
+    };
+    let is_nowhere = error.traceback(py).is_none() && error.is_instance_of::<PyTypeError>(py);
+    let error = match is_nowhere.then(place) {
+        Some(Ok(place)) => PyTypeError::new_err(format!("{place}: {}", error.value(py))),
+        _ => error,
+    };
+    // An exception that takes no attributes remains unmarked.
+    let _ = error.value(py).setattr("paceline_method", method);
+    error
 }
 
 /// Converts a returned plan; `None` keeps the present plan.
@@ -355,27 +386,28 @@ impl Controller for PyController {
         if self.sends {
             let (number, size) = (packet.number, packet.size);
             let told = (now.as_secs_f64(), number, size, packet.retransmission);
-            self.call(|_, object| plan_from_answer(&object.call_method1("on_send", told)?));
+            self.call("on_send", |object| object.call_method1("on_send", told));
         }
         0
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        self.call(|py, object| {
+        self.call("on_feedback", |object| {
+            let py = object.py();
             let told = Bound::new(py, PyFeedback::from(feedback))?;
-            plan_from_answer(&object.call_method1(pyo3::intern!(py, "on_feedback"), (told,))?)
+            object.call_method1(pyo3::intern!(py, "on_feedback"), (told,))
         });
     }
 
     fn on_timer(&mut self, now: Time) {
         self.plan.timer = Time::NEVER;
         let now = now.as_secs_f64();
-        self.call(|_, object| plan_from_answer(&object.call_method1("on_timer", (now,))?));
+        self.call("on_timer", |object| object.call_method1("on_timer", (now,)));
     }
 
     fn on_idle(&mut self, now: Time, idle: Span, _rto: Span) {
         let told = (now.as_secs_f64(), idle.as_secs_f64());
-        self.call(|_, object| plan_from_answer(&object.call_method1("on_idle", told)?));
+        self.call("on_idle", |object| object.call_method1("on_idle", told));
     }
 
     fn plan(&self) -> Plan {

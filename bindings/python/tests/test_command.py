@@ -33,6 +33,26 @@ class Broken(paceline.Controller):
         return 1 / 0
 """
 
+ANSWERS = """import paceline
+
+
+class Wrong(paceline.Controller):
+    def on_feedback(self, feedback):
+        return 15000.0
+
+class Begins(paceline.Controller):
+    def start(self):
+        return 15000
+
+class Few(paceline.Controller):
+    def on_feedback(self):
+        return None
+
+class Bare(paceline.Controller):
+    def __init__(self):
+        pass
+"""
+
 SHORT = ["--trace", "12Mbps", "--duration", "1s", "--runs", "2", "-q"]
 
 
@@ -187,6 +207,10 @@ def test_a_sweep_takes_classes_from_the_folder_of_its_scenario(run, tmp_path):
         ("./mine.py:Nobody", 2, ["there is no controller Nobody in ./mine.py; it has Forty, Broken"]),
         ("./wrong.py", 2, ["wrong.py, line 1: SyntaxError"]),
         ("./fails.py", 2, ["fails.py, line 2, in <module>: ModuleNotFoundError"]),
+        ("./answers.py:Wrong", 1, ["answers.py, line 5, in on_feedback: a controller answers with", "not float"]),
+        ("./answers.py:Begins", 1, ["answers.py, line 9, in start: a controller answers with", "not int"]),
+        ("./answers.py:Few", 1, ["answers.py, line 13, in on_feedback:", "takes 1 positional argument but 2"]),
+        ("./answers.py:Bare", 1, ["answers.py, line 17, in __init__:", "takes 1 positional argument but 2"]),
         ("./lacks.py", 2, ["records: Lacks has no attribute 'x'"]),
         ("nowhere:Mine", 2, ["nowhere: Python has no such module here"]),
         ("./mine.py:Forty+codl", 2, ["codl"]),
@@ -195,6 +219,7 @@ def test_a_sweep_takes_classes_from_the_folder_of_its_scenario(run, tmp_path):
 def test_mistakes_name_the_file_and_the_line(run, tmp_path, scheme, status, words):
     (tmp_path / "wrong.py").write_text("def\n")
     (tmp_path / "fails.py").write_text("\nimport no_such_module_anywhere\n")
+    (tmp_path / "answers.py").write_text(ANSWERS)
     lacks = "import paceline\nclass Lacks(paceline.Controller):\n    records = ['x']\n"
     (tmp_path / "lacks.py").write_text(lacks)
     done = run("compare", "--schemes", scheme, *SHORT, "-o", "out")

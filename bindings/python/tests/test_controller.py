@@ -108,7 +108,7 @@ def test_wrong_answers():
         def on_feedback(self, feedback):
             return 15000
 
-    with pytest.raises(TypeError, match="a paceline.Plan or None, not int"):
+    with pytest.raises(TypeError, match=r"test_controller.py, line \d+, in on_feedback: .*or None, not int"):
         paceline.compare("12Mbps", [Wrong], duration="1s")
     with pytest.raises(ValueError, match="cwnd_bytes"):
         Plan(float("nan"))

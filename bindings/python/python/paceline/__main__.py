@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         sys.stdout.flush()
         print(f"error: {_described(error, files)}", file=sys.stderr)
-        return 1 if has_begun and _frames(error, files) else 2
+        in_method = hasattr(error, "paceline_method")
+        return 1 if has_begun and (in_method or _frames(error, files)) else 2
 
 
 def _program() -> str | None:

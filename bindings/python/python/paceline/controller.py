@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, ClassVar, Iterable, Sequence
 
@@ -86,6 +87,16 @@ def name_of(controller: type[Controller]) -> str:
             "set name = 'mine' in the class"
         )
     return name
+
+
+def place_of(controller: type[Controller], method: str) -> str:
+    """Returns where a method is defined, as messages name it: ``mine.py, line 12, in on_feedback``."""
+    code = getattr(getattr(controller, method, None), "__code__", None)
+    if code is None:
+        return f"{controller.__name__}.{method}"
+    is_file = os.path.isfile(code.co_filename)
+    name = os.path.relpath(code.co_filename) if is_file else code.co_filename
+    return f"{name}, line {code.co_firstlineno}, in {method}"
 
 
 def names_and_classes(

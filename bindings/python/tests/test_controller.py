@@ -103,6 +103,19 @@ def test_an_instance_in_place_of_the_class_is_answered():
         paceline.compare("12Mbps", [Sixty()], duration="1s")
 
 
+def test_misspelt_methods_are_refused():
+    def answer(self, *arguments):
+        return None
+
+    with pytest.raises(TypeError, match=r"Mine.on_feedbck: .*did you mean on_feedback\?"):
+        type("Mine", (paceline.Controller,), {"on_feedbck": answer})
+    with pytest.raises(TypeError, match="Mine.on_cheese: .*there are on_feedback, on_timer, on_send, on_idle;"):
+        type("Mine", (paceline.Controller,), {"on_cheese": answer})
+    # Values, and classes without any of these methods.
+    only = type("Only", (paceline.Controller,), {"on_time": 3, "start": answer, "loss": answer})
+    assert paceline.compare("12Mbps", [only], duration="1s", runs=1).summary["scheme"] == ["only"]
+
+
 def test_wrong_answers():
     class Wrong(paceline.Controller):
         def on_feedback(self, feedback):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from typing import Any, ClassVar, Iterable, Sequence
@@ -43,6 +44,18 @@ class Controller:
     """Attributes whose values are recorded over time, in runs with time series: numbers, or ``None`` for a gap.
     ``records = ("gradient",)`` records ``self.gradient`` at the end of each bin. They are columns of
     :meth:`paceline.Outcome.flow_series` and of ``paceline run --series FILE``, and plots on pages."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        known = [name for name in vars(Controller) if name.startswith("on_")]
+        for name, value in vars(cls).items():
+            if name.startswith("on_") and callable(value) and name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+                mean = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)};"
+                raise TypeError(
+                    f"{cls.__name__}.{name}: no method of this name is called; {mean} "
+                    "Methods of your own have names that do not begin with on_"
+                )
 
     def __init__(self, setup: Setup | None = None) -> None:
         if setup is None:

@@ -83,6 +83,11 @@ impl DeadlockTimer {
         self.given_up
     }
 
+    /// Returns the number below which packets were given up; 0 if none was.
+    pub(crate) fn given_up_below(&self) -> u64 {
+        self.given_up_below
+    }
+
     /// Returns the bytes in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight

@@ -18,7 +18,8 @@
 //!
 //! If data has waited for 100 ms in the sender, the application is to leave out frames. After 500 ms without
 //! a packet sent, those in flight no longer count, so that a window whose last packets were lost does not stay full
-//! (the authors' program).
+//! (the authors' program). Those count neither as acknowledged nor as lost later. Packets that only the retransmission timer has
+//! declared lost count when a later packet is acknowledged, so that the window stays as it is during an outage.
 //!
 //! # Signals it needs
 //! The fate of packets with receive times, of each packet; the number of packets marked with CE. Version 2
@@ -48,6 +49,7 @@
 mod delay_target;
 mod frames;
 mod marked_share;
+mod missing;
 mod queue_delay;
 mod rate_v1;
 mod rate_v2;

@@ -4,6 +4,7 @@ use paceline_cc::{Controller, Ecn, Fate, Feedback, Outgoing, Plan, Rate, Signals
 
 use super::delay_target::DelayTarget;
 use super::frames::Frames;
+use super::missing::{Missing, NewLosses};
 use super::queue_delay::QueueDelay;
 use super::rate_v1::{RateV1, Sums};
 use super::rate_v2::RateV2;
@@ -41,6 +42,7 @@ pub struct ScreamSender {
     /// True while the rate is halved so that the queue drains.
     drains: bool,
     deadlock: DeadlockTimer,
+    missing: Missing,
 }
 
 impl ScreamSender {
@@ -70,6 +72,7 @@ impl ScreamSender {
             is_report: true,
             drains: false,
             deadlock: DeadlockTimer::new(),
+            missing: Missing::default(),
             params: params.clone(),
         }
     }
@@ -78,9 +81,25 @@ impl ScreamSender {
         if self.srtt.is_zero() { FIRST_RTT } else { self.srtt }
     }
 
+    /// Takes in the fates of packets. Returns the packets that count as lost now, and the acknowledged bytes of packets
+    /// that were given up. The authors' sender has forgotten those (`isOkToTransmit`), so neither their arrival nor their
+    /// loss counts.
+    fn on_fates(&mut self, feedback: &Feedback<'_>) -> (NewLosses, u64) {
+        let mut given_up = 0;
+        for fate in feedback.fates {
+            if fate.number >= self.deadlock.given_up_below() {
+                self.missing.on_fate(fate);
+            } else if !fate.lost {
+                given_up += u64::from(fate.size);
+            }
+        }
+        (self.missing.take(), given_up)
+    }
+
     /// Returns what `feedback` says for the window.
-    fn acked(&self, feedback: &Feedback<'_>) -> Acked {
-        let bytes = (feedback.acked + feedback.lost) as f64;
+    fn acked(&mut self, feedback: &Feedback<'_>) -> Acked {
+        let (losses, given_up) = self.on_fates(feedback);
+        let bytes = (feedback.acked.saturating_sub(given_up) + losses.bytes) as f64;
         let packets = feedback.acked_packets.max(feedback.marked_packets);
         let marked = if self.params.ecn == EcnMode::Off { 0 } else { feedback.marked_packets };
         Acked {
@@ -93,7 +112,7 @@ impl ScreamSender {
             marked_bytes: bytes * f64::from(marked) / f64::from(packets.max(1)),
             packets,
             marked,
-            has_loss: feedback.lost_packets > 0 || feedback.lost > 0,
+            has_loss: losses.packets > 0,
             in_flight: feedback.prior_in_flight as f64,
             target: self.rate(),
             is_report: self.is_report,
@@ -165,6 +184,7 @@ impl Controller for ScreamSender {
     fn on_timer(&mut self, now: Time) {
         if self.deadlock.expire(now) {
             self.deadlock.give_up();
+            self.missing.forget();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Vectors computed by hand from the draft and from RFC 8298, and whole senders over a link.
 
-use paceline_cc::{Controller, Ecn, Fate, Outgoing, Stream, Time};
+use paceline_cc::{Congestion, Controller, Ecn, Fate, Outgoing, Stream, Time};
 
 use super::frames::NewFrame;
 use super::marked_share::MarkedShare;
@@ -355,6 +355,48 @@ fn a_flow_finds_the_link_and_keeps_its_queue_below_the_target() {
         let (rate, queue) = run(&params, Rate::from_mbps(3.0), Span::from_secs(60));
         assert!((1.8..most).contains(&rate), "{name}: {rate}");
         assert!(queue < Span::from_millis(longest), "{name}: {queue}");
+    }
+}
+
+/// The draft, and `detectLoss` of the authors' program: a loss counts when a later packet is acknowledged. Lost bytes let
+/// the window grow, so that it tripled in an outage of a minute.
+#[test]
+fn a_timeout_does_not_let_the_window_rise() {
+    for (params, name) in [(v2(), "v2"), (v1(), "v1")] {
+        let mut scream = ScreamSender::new(&params, MSS);
+        let mut acks = Acks::new(Span::from_millis(50));
+        let inspect = |scream: &ScreamSender| {
+            let mut cwnd = 0.0;
+            scream.inspect(&mut |what, value| {
+                if what == "cwnd" {
+                    cwnd = value
+                }
+            });
+            // Version 1's rate rises up to what the window gives.
+            (cwnd, scream.target().filter(|_| params.version == Version::V2))
+        };
+        let send = |scream: &mut ScreamSender, number: u64| {
+            scream.on_send(Time::from_millis(10 * number), &mut Outgoing::new(number, MSS, 90_000));
+        };
+        (0..60).for_each(|number| send(&mut scream, number));
+        acks.in_flight = 60;
+        acks.now = Time::from_millis(650);
+        scream.on_feedback(&acks.ack(0));
+        let before = inspect(&scream);
+        let lose = |from: u64| -> Vec<Fate> {
+            let sent = |number| Time::from_millis(10 * number);
+            (from..from + 60).map(|number| Fate::new(number, MSS, sent(number), 0, true)).collect()
+        };
+        for seconds in 1..20 {
+            acks.now = Time::from_secs(seconds);
+            let fates = lose(60 * (seconds - 1));
+            let timeout = acks.event(0, Some(Congestion::Timeout));
+            scream.on_feedback(&timeout.with(|feedback| {
+                (feedback.lost, feedback.lost_packets) = (60 * u64::from(MSS), 60);
+                feedback.fates = &fates;
+            }));
+            assert_eq!(inspect(&scream), before, "{name} {seconds}");
+        }
     }
 }
 

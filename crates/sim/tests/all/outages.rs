@@ -99,3 +99,44 @@ fn rcp_uses_the_link_again_after_any_outage() {
         }
     }
 }
+
+/// Returns the results of a flow with these keys on a link of which `schedule` gives the capacity.
+fn scheduled(schedule: &str, seconds: u64, flow: &str) -> Outcome {
+    let text = format!(
+        r#"
+        duration = "{seconds}s"
+        [[link]]
+        name = "link"
+        schedule = [{schedule}]
+        buffer = 250
+        [[flow]]
+        {flow}
+        "#
+    );
+    let mut scenario = parse("schedule.toml", &text, None).expect("a scenario");
+    scenario.record = Record::Series(paceline_cc::Span::from_secs(1));
+    run(&scenario).expect("a run")
+}
+
+/// 10 Mbit/s, and none from 20 s on for a minute.
+const MINUTE: &str = r#"{ at = "0s", rate = "10Mbps" }, { at = "20s", rate = "0bps" }, { at = "80s", rate = "10Mbps" }"#;
+
+/// Returns an internal value of the flow's controller at the end of each second.
+fn state<'a>(outcome: &'a Outcome, name: &str) -> &'a [f64] {
+    let state = &outcome.flows[0].series.as_ref().expect("recorded").state;
+    &state.iter().find(|(known, _)| *known == name).expect(name).1
+}
+
+/// Packets that the retransmission timer had declared lost let the window grow, as acknowledged ones do: from 26 packets to
+/// 102, and version 1's to 2132 at the first acknowledgements after the outage. As in the authors' program, a window leaves each
+/// 500 ms meanwhile.
+#[test]
+fn screams_window_does_not_grow_in_an_outage() {
+    let video = "scheme = \"scream\"\nrtt = \"50ms\"\nvideo = { max = \"2500kbps\" }";
+    for flow in [video, "scheme = \"scream[variant=v1]\"\nrtt = \"50ms\""] {
+        let outcome = scheduled(MINUTE, 100, flow);
+        let cwnd = state(&outcome, "cwnd");
+        assert!(cwnd[79] <= 1.01 * cwnd[19], "{flow}: {cwnd:.1?}");
+        assert!(cwnd[80] <= 1.5 * cwnd[19], "{flow}: {cwnd:.1?}");
+    }
+}

@@ -79,3 +79,21 @@ fn a_link_delivers_at_most_a_packet_more_than_it_offered() {
         assert!(over <= if warmup == 0 { 0.0 } else { 1500.0 }, "{warmup} ms: {over} bytes");
     }
 }
+
+/// A packet takes 120 ms here, and DualPI2 dropped although no queue stood: Cubic used 63 % of the link.
+#[test]
+fn dualpi2_leaves_a_slow_link_full() {
+    let text = r#"
+        duration = "120s"
+        [[link]]
+        name = "l"
+        rate = "100kbps"
+        buffer = 250
+        queue = "dualpi2"
+        [[flow]]
+        scheme = "cubic"
+        rtt = "50ms"
+    "#;
+    let used = run(&scenario(text)).expect("a run").links[0].utilization;
+    assert!(used > 0.95, "{used}");
+}

@@ -8,6 +8,9 @@
 //! flow about equal windows, while L's own marks keep its queue short. L is served first, with a
 //! share kept for C.
 //!
+//! While less than two full packets are left in both queues, the controller neither drops nor marks, as in Linux: on a link on
+//! which a packet takes longer than the target, it would drop although no queue stands. The step marks all the same.
+//!
 //! On overload, when `k` p' reaches one, L drops with p'² and marks the rest, and C drops
 //! ECN-capable packets too. Missed updates are made up for at the next push or pop, each with the
 //! waiting times at the time when it was due.
@@ -127,6 +130,11 @@ impl DualPi2 {
         }
     }
 
+    /// Returns true if too little is queued for a drop or a mark by the controller (Linux `must_drop`).
+    fn is_short(&self) -> bool {
+        self.bytes() < 2 * u64::from(self.params.mtu)
+    }
+
     /// Marks or drops a packet of L. Returns `None` if it was dropped.
     fn low_latency(
         &mut self,
@@ -134,7 +142,7 @@ impl DualPi2 {
         mut packet: Packet,
         drops: &mut Vec<DroppedPacket>,
     ) -> Option<Packet> {
-        let coupled = self.pi2.coupled(self.params.k);
+        let coupled = if self.is_short() { 0.0 } else { self.pi2.coupled(self.params.k) };
         let p = if coupled < 1.0 {
             self.native(now, &packet).max(coupled)
         } else if self.decider.decide(Side::L, self.pi2.classic()) {
@@ -151,7 +159,7 @@ impl DualPi2 {
 
     /// Marks or drops a packet of C. Returns `None` if it was dropped.
     fn classic(&mut self, packet: Packet, drops: &mut Vec<DroppedPacket>) -> Option<Packet> {
-        if !self.decider.decide(Side::C, self.pi2.classic()) {
+        if self.is_short() || !self.decider.decide(Side::C, self.pi2.classic()) {
             return Some(packet);
         }
         let overload = self.pi2.coupled(self.params.k) >= 1.0;

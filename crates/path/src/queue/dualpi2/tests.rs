@@ -106,7 +106,7 @@ fn classic_keeps_its_share() {
 fn coupled_probabilities_are_linear_and_squared() {
     // Both queues are full, and there is no step: with p' fixed at 0.2, L marks 40 % and C drops 4
     // %.
-    let text = "dualpi2[alpha=0,beta=0,step_thresh=1h,c_protection=0.5]";
+    let text = "dualpi2[alpha=0,beta=0,step_thresh=1h,mtu=0,c_protection=0.5]";
     for (text, slack) in
         [(text.to_string(), 0.03), (text.replace("=0.5", "=0.5,random=false"), 0.005)]
     {
@@ -152,4 +152,33 @@ fn the_step_marks_by_time_or_packets_or_along_a_ramp() {
     assert_eq!(marks("dualpi2[step_packets=4]", 0), 5);
     let ramp = "dualpi2[range=400us,random=false,th_len=0]";
     assert_eq!((marks(ramp, 800), marks(ramp, 1000), marks(ramp, 1200)), (0, 5, 10));
+}
+
+/// Linux `must_drop`: no drop and no mark while less than two full packets are left.
+#[test]
+fn a_short_queue_is_left_alone() {
+    let dropped_and_marked = |text: &str, ecn: Ecn, size: u32| {
+        let mut queue = queue(text, Limit::packets(1000));
+        let (mut drops, mut marked) = (Vec::new(), 0);
+        // p' is 1 after the first update, at 16 ms of delay.
+        for time in [0, 16] {
+            let new = Packet { ecn, ..packet(time, size, Time::from_millis(time)) };
+            (0..2).for_each(|_| queue.push(Time::from_millis(time), &new, &mut drops));
+        }
+        while let Some(out) = queue.pop(Time::from_millis(17), &mut drops) {
+            marked += u64::from(out.ecn == Ecn::Ce);
+        }
+        (drops.len() as u64, marked)
+    };
+    let text = "dualpi2[alpha=0,beta=100,step_thresh=100s]";
+    // Four packets: after the first pop three are left, after the second two.
+    assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1514), (2, 0));
+    assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1000), (0, 0));
+    assert_eq!(dropped_and_marked(text, Ecn::Ect1, 1000), (0, 0));
+    let rfc = "dualpi2[alpha=0,beta=100,step_thresh=100s,mtu=0]";
+    assert_eq!(dropped_and_marked(rfc, Ecn::NotEct, 1000), (4, 0));
+    assert_eq!(dropped_and_marked(rfc, Ecn::Ect1, 1000), (4, 0));
+    // The step marks all the same: the two that have waited for 17 ms, not those of 1 ms.
+    let step = "dualpi2[alpha=0,beta=100]";
+    assert_eq!(dropped_and_marked(step, Ecn::Ect1, 1000), (0, 2));
 }

@@ -26,7 +26,9 @@
 //! of the last half of an RTT without queueing delay, including the departing packet. RTTs above 1
 //! s count as 1 s. Without traffic the mean RTT is 50 ms. An interval without a packet that carries
 //! an RTT counts as 1 s. The window changes by the header's RTT times the change of throughput,
-//! where ns-2's sender uses its smoothed RTT when the acknowledgement arrives. ns-2 starts its
+//! where ns-2's sender uses its smoothed RTT when the acknowledgement arrives. An increase is for the
+//! packet's own RTT if that is less than an eighth of the header's, as after an outage: otherwise the
+//! first packet would bring a window of seconds. ns-2 starts its
 //! timers at random; here all start with the run.
 //!
 //! A packet without an RTT, such as the first ones, gets no feedback. Without a router on the path

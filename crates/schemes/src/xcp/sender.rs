@@ -18,6 +18,8 @@ pub struct XcpSender {
     mss: f64,
     pacing: f64,
     srtt: Span,
+    /// RTT in the header of the newest packet.
+    header_rtt: Span,
     /// The window before the last halving, to undo it.
     before: Option<f64>,
 }
@@ -29,11 +31,35 @@ impl XcpSender {
         let mss = f64::from(mss.max(1));
         let floor = floor * mss;
         let initial = (initial * mss).max(floor);
-        XcpSender { cwnd: initial, initial, floor, mss, pacing, srtt: Span::ZERO, before: None }
+        XcpSender {
+            cwnd: initial,
+            initial,
+            floor,
+            mss,
+            pacing,
+            srtt: Span::ZERO,
+            header_rtt: Span::ZERO,
+            before: None,
+        }
     }
 
     fn set(&mut self, bytes: f64) {
         self.cwnd = bytes.clamp(self.floor, LIMIT);
+    }
+
+    /// Returns the change of the window that the acknowledged packets bring.
+    ///
+    /// Routers grant a throughput, and multiply it by the RTT in a packet's header. After an outage or a spike of the delay
+    /// that RTT may be hundreds of times the present one, and a single packet would bring a window of thousands. So an
+    /// increase is for the packet's own RTT, if that is less than an eighth of the header's.
+    fn change(&self, feedback: &Feedback<'_>) -> f64 {
+        let change = decode(feedback.explicit);
+        match feedback.rtt {
+            Some(rtt) if change > 0.0 && rtt < self.header_rtt / 8 => {
+                change * (rtt.as_secs_f64() / self.header_rtt.as_secs_f64())
+            }
+            _ => change,
+        }
     }
 
     /// Returns the whole packets of the window.
@@ -51,6 +77,7 @@ impl Controller for XcpSender {
         // Before the first RTT sample, it can request nothing. Afterwards every sender requests an
         // unlimited increase.
         let feedback = if self.srtt.is_zero() { 0.0 } else { MOST };
+        self.header_rtt = self.srtt;
         let interval = self.srtt.mul_f64(1.0 / self.packets());
         packet.header = Header::Xcp(XcpHeader { rtt: self.srtt, interval, feedback });
         0
@@ -58,7 +85,7 @@ impl Controller for XcpSender {
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
-        let change = decode(feedback.explicit);
+        let change = self.change(feedback);
         // A window that does not limit sending shows nothing about the path, and would grow without
         // limit.
         if change < 0.0 || feedback.cwnd_limited {

@@ -58,6 +58,26 @@ fn only_granted_feedback_moves_the_window() {
     assert_eq!(sender.plan().pacing, None);
 }
 
+/// After an outage a header told 10 s, and a router's grant was for that time: one packet brought thousands.
+#[test]
+fn an_increase_for_a_longer_rtt_is_scaled_to_the_present_one() {
+    let (mut sender, mut acks) = sender();
+    sender.on_feedback(&granted(&mut acks, -1e6));
+    acks.rtt = Span::from_secs(10);
+    sender.on_feedback(&acks.ack(1));
+    sent(&mut sender);
+    let increase = |sender: &mut XcpSender, acks: &mut Acks, rtt: u64, bytes: f64| {
+        let before = sender.plan().cwnd;
+        let rtt = Some(Span::from_millis(rtt));
+        sender.on_feedback(&granted(acks, bytes).with(|feedback| feedback.rtt = rtt));
+        sender.plan().cwnd as i64 - before as i64
+    };
+    assert_eq!(increase(&mut sender, &mut acks, 50, 2e6), 10_000);
+    // An RTT of at least an eighth of it is as where a queue drains, and a decrease is not scaled.
+    assert_eq!(increase(&mut sender, &mut acks, 1250, 20_000.0), 20_000);
+    assert_eq!(increase(&mut sender, &mut acks, 50, -8000.0), -8000);
+}
+
 #[test]
 fn losses_halve_and_timeouts_leave_one_packet() {
     let (mut sender, mut acks) = sender();

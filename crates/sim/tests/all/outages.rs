@@ -140,3 +140,21 @@ fn screams_window_does_not_grow_in_an_outage() {
         assert!(cwnd[80] <= 1.5 * cwnd[19], "{flow}: {cwnd:.1?}");
     }
 }
+
+/// The first packet after an outage told an RTT of 15 s, a router granted it 40 % of the link's capacity for that time, and the
+/// window became 5000 packets.
+#[test]
+fn one_packet_does_not_give_xcp_a_window_of_seconds() {
+    for outage in [5, 20, 60] {
+        let (from, back) = (20, 20 + outage);
+        let schedule = format!(
+            r#"{{ at = "0s", rate = "10Mbps" }}, {{ at = "{from}s", rate = "0bps" }}, {{ at = "{back}s", rate = "10Mbps" }}"#
+        );
+        let outcome = scheduled(&schedule, back + 40, "scheme = \"xcp\"\nrtt = \"50ms\"");
+        let drops = outcome.links[0].drops;
+        let seconds = &outcome.flows[0].series.as_ref().expect("recorded").goodput_mbps;
+        assert!(drops < 300, "{outage} s: {drops}");
+        let after = &seconds[back as usize + 5..];
+        assert!(after.iter().all(|mbps| *mbps > 9.0), "{outage} s: {after:.1?}");
+    }
+}

@@ -10,7 +10,8 @@ use crate::parts::WindowedMin;
 
 /// Number of newest packets of which the smallest delay and RTT count (RFC 8698 §5.1.1).
 const TAPS: usize = 15;
-/// Number of packets from which on rates and shares mean something (ns3-rmcat `MIN_PACKET_LOGLEN`).
+/// Number of packets from which on shares mean something (ns3-rmcat `MIN_PACKET_LOGLEN`), and the rate between the first
+/// and the last of them.
 const LEAST_PACKETS: usize = 5;
 
 #[derive(Copy, Clone, Debug)]
@@ -33,7 +34,7 @@ pub(super) struct Summary {
     pub(super) d_queue: Option<f64>,
     /// RTT in milliseconds: the smallest of the newest packets.
     pub(super) rtt: f64,
-    /// Received rate in bits per second; `None` if too few packets have arrived.
+    /// Received rate in bits per second; `None` if it is not known yet.
     pub(super) r_recv: Option<f64>,
     /// Shares of packets lost and marked.
     pub(super) loss: f64,
@@ -48,6 +49,8 @@ pub(super) struct Log {
     logwin: Span,
     qeps: Span,
     arrivals: VecDeque<Arrival>,
+    /// When the newest packet before these arrived.
+    received_before: Option<Time>,
     /// When the sender heard of each loss.
     losses: VecDeque<Time>,
     /// When the sender heard of marks, and their number.
@@ -62,6 +65,7 @@ impl Log {
             logwin: params.logwin,
             qeps: params.qeps,
             arrivals: VecDeque::with_capacity(128),
+            received_before: None,
             losses: VecDeque::with_capacity(16),
             marks: VecDeque::with_capacity(16),
             base: WindowedMin::new(params.base_time.as_nanos()),
@@ -98,7 +102,8 @@ impl Log {
     fn forget(&mut self, now: Time) {
         let logwin = self.logwin;
         let is_old = |heard: Time| now.since(heard) > logwin;
-        while self.arrivals.front().is_some_and(|arrival| is_old(arrival.heard)) {
+        while let Some(arrival) = self.arrivals.front().filter(|arrival| is_old(arrival.heard)) {
+            self.received_before = Some(arrival.received);
             self.arrivals.pop_front();
         }
         while self.losses.front().is_some_and(|&heard| is_old(heard)) {
@@ -140,14 +145,17 @@ impl Log {
         }
     }
 
-    /// Returns the received rate in bits per second. The first packet is only the start of the time.
+    /// Returns the received rate in bits per second. The first packet is only the start of the time. If few packets have
+    /// arrived, that is the last one before `logwin`: RFC 8698 §5.1.3 has no least number of packets, and between a few that
+    /// arrived at once the rate would be the link's.
     fn received_rate(&self) -> Option<f64> {
-        if self.arrivals.len() < LEAST_PACKETS {
-            return None;
-        }
         let (first, last) = (self.arrivals.front()?, self.arrivals.back()?);
-        let time = last.received.since(first.received).as_secs_f64();
-        let bytes: u64 = self.arrivals.iter().skip(1).map(|arrival| u64::from(arrival.size)).sum();
+        let is_enough = self.arrivals.len() >= LEAST_PACKETS;
+        let (start, skipped) =
+            if is_enough { (first.received, 1) } else { (self.received_before?, 0) };
+        let time = last.received.since(start).as_secs_f64();
+        let sizes = self.arrivals.iter().skip(skipped).map(|arrival| u64::from(arrival.size));
+        let bytes: u64 = sizes.sum();
         (time > 0.0).then(|| bytes as f64 * 8.0 / time)
     }
 }

@@ -237,6 +237,30 @@ fn a_flow_ramps_up_and_rests_at_its_signal() {
     assert!((0.9..1.1).contains(&share), "{share}");
 }
 
+/// RFC 8698 §5.1.3 has no least number of packets. At 50 kbit/s two of 1500 bytes arrive in `logwin`, and the rate stayed
+/// there for ever.
+#[test]
+fn a_flow_of_few_packets_per_logwin_ramps_up() {
+    let mut path = Path::new(&NadaParams { rmin: Rate::from_bps(50_000), ..params() });
+    path.run(Span::from_secs(20), Rate::from_mbps(10.0));
+    assert_eq!(path.rate(), Rate::from_bps(1_500_000));
+}
+
+/// Two packets that arrived at once, half a second after two others: 2000 bytes in 500 ms, not the link's rate.
+#[test]
+fn the_rate_of_few_packets_is_over_logwin() {
+    let mut log = Log::new(&params());
+    let mut rate_at = |ms: u64| {
+        for (number, after) in [(ms, 0), (ms + 1, 1)] {
+            let fate = arrived(number, ms + after, 50);
+            log.on_arrival(Time::from_millis(ms + after + 50), &fate, fate.received);
+        }
+        log.summary(Time::from_millis(ms + 51)).r_recv
+    };
+    assert_eq!(rate_at(1000), None);
+    near(rate_at(1502).expect("known"), 2000.0 * 8.0 / 0.502);
+}
+
 #[test]
 fn packets_are_ecn_capable_unless_told_otherwise() {
     assert_eq!(NadaSender::new(&params(), MSS).plan().ecn, Ecn::Ect0);

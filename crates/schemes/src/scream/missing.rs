@@ -1,20 +1,28 @@
 //! Packets that the driver has declared lost, until they count as lost.
 //!
-//! The authors' sender has no retransmission timer: a packet is lost when a report tells of a later one (`detectLoss`).
-//! So packets that only a timer has declared lost count when a later packet is acknowledged, and never if they arrive after
-//! all, or were given up before.
+//! The authors' sender has no retransmission timer: a packet is lost when a report tells of one that was sent later by the
+//! margin for reordering (`detectLoss`, `kReordertime_ntp`). So packets that a timer has declared lost count when such
+//! a packet is acknowledged. A packet that arrives before, or was given up, does not count.
 
 use std::collections::BTreeMap;
 
-use paceline_cc::Fate;
+use paceline_cc::{Fate, Span, Time};
 
 /// Packets declared lost that do not count yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Missing {
-    /// Sizes in bytes, by transmission number.
-    sizes: BTreeMap<u64, u32>,
-    /// Largest transmission number that was acknowledged.
-    newest: u64,
+    /// A packet is lost if one that was sent later by this time was acknowledged.
+    reordering: Span,
+    /// Packets by transmission number.
+    packets: BTreeMap<u64, Packet>,
+    /// The acknowledged packet with the largest transmission number: that number, and when it was sent.
+    newest: (u64, Time),
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Packet {
+    sent: Time,
+    size: u32,
 }
 
 /// Packets that count as lost now.
@@ -25,14 +33,18 @@ pub(super) struct NewLosses {
 }
 
 impl Missing {
+    pub(super) fn new(reordering: Span) -> Missing {
+        Missing { reordering, packets: BTreeMap::new(), newest: (0, Time::ZERO) }
+    }
+
     /// Takes in the fate of a packet.
     pub(super) fn on_fate(&mut self, fate: &Fate) {
         if fate.lost {
-            self.sizes.insert(fate.number, fate.size);
+            self.packets.insert(fate.number, Packet { sent: fate.sent, size: fate.size });
         } else {
-            self.newest = self.newest.max(fate.number);
-            if !self.sizes.is_empty() {
-                self.sizes.remove(&fate.number);
+            self.newest = self.newest.max((fate.number, fate.sent));
+            if !self.packets.is_empty() {
+                self.packets.remove(&fate.number);
             }
         }
     }
@@ -40,47 +52,67 @@ impl Missing {
     /// Returns the packets that count as lost now, and forgets them.
     pub(super) fn take(&mut self) -> NewLosses {
         let mut losses = NewLosses::default();
-        while let Some(first) = self.sizes.first_entry() {
-            if *first.key() >= self.newest {
+        let (newest, sent) = self.newest;
+        while let Some(first) = self.packets.first_entry() {
+            if *first.key() >= newest || sent.since(first.get().sent) < self.reordering {
                 break;
             }
             losses.packets += 1;
-            losses.bytes += u64::from(first.remove());
+            losses.bytes += u64::from(first.remove().size);
         }
         losses
     }
 
     /// Forgets all packets: they were given up, and never count.
     pub(super) fn forget(&mut self) {
-        self.sizes.clear();
+        self.packets.clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use paceline_cc::Time;
-
     use super::*;
 
+    /// Packets are sent each 4 ms.
     fn fate(number: u64, lost: bool) -> Fate {
-        Fate::new(number, 100, Time::ZERO, 0, lost)
+        Fate::new(number, 100, Time::from_millis(4 * number), 0, lost)
+    }
+
+    fn lost(packets: u32) -> NewLosses {
+        NewLosses { packets, bytes: 100 * u64::from(packets) }
     }
 
     #[test]
     fn a_packet_is_lost_when_a_later_one_is_acknowledged_and_not_before() {
-        let mut missing = Missing::default();
+        let mut missing = Missing::new(Span::ZERO);
         missing.on_fate(&fate(2, false));
         for number in [3, 4, 6, 8] {
             missing.on_fate(&fate(number, true));
         }
-        assert_eq!(missing.take(), NewLosses::default());
+        assert_eq!(missing.take(), lost(0));
         // Packet 4 arrives after all, and shows that packet 3 is lost.
         missing.on_fate(&fate(4, false));
-        assert_eq!(missing.take(), NewLosses { packets: 1, bytes: 100 });
+        assert_eq!(missing.take(), lost(1));
         missing.on_fate(&fate(7, false));
-        assert_eq!(missing.take(), NewLosses { packets: 1, bytes: 100 });
+        assert_eq!(missing.take(), lost(1));
         missing.forget();
         missing.on_fate(&fate(9, false));
-        assert_eq!(missing.take(), NewLosses::default());
+        assert_eq!(missing.take(), lost(0));
+    }
+
+    #[test]
+    fn a_packet_may_be_overtaken_by_those_of_the_next_ten_milliseconds() {
+        let mut missing = Missing::new(Span::from_millis(10));
+        for number in [1, 2] {
+            missing.on_fate(&fate(number, true));
+        }
+        missing.on_fate(&fate(3, false));
+        assert_eq!(missing.take(), lost(0));
+        // Packet 1 arrives late, and 2 never: packet 5 was sent 12 ms later.
+        missing.on_fate(&fate(1, false).with(|fate| fate.late = true));
+        missing.on_fate(&fate(4, false));
+        assert_eq!(missing.take(), lost(0));
+        missing.on_fate(&fate(5, false));
+        assert_eq!(missing.take(), lost(1));
     }
 }

@@ -19,7 +19,8 @@
 //! If data has waited for 100 ms in the sender, the application is to leave out frames. After 500 ms without
 //! a packet sent, those in flight no longer count, so that a window whose last packets were lost does not stay full
 //! (the authors' program). Those count neither as acknowledged nor as lost later. Packets that only the retransmission timer has
-//! declared lost count when a later packet is acknowledged, so that the window stays as it is during an outage.
+//! declared lost count when a later packet is acknowledged, so that the window stays as it is during an outage. A packet that
+//! arrives up to 10 ms late (`reordering`) is not lost.
 //!
 //! # Signals it needs
 //! The fate of packets with receive times, of each packet; the number of packets marked with CE. Version 2
@@ -117,6 +118,8 @@ paceline_cc::params! {
         beta_loss: f64 = 0.7, in above(0.0).up_to(1.0), source "draft; RFC 8298: 0.8";
         /// Share of the window that remains after a classic mark.
         beta_ecn: f64 = 0.8, in above(0.0).up_to(1.0), source "draft; RFC 8298: 0.9";
+        /// A packet is lost when one that was sent later by this time is acknowledged; zero for any later one.
+        reordering: Span = Span::from_millis(10), in ..=Span::from_secs(1), source "the authors' program";
         /// The window grows up to this multiple of the bytes in flight.
         flight_headroom: f64 = 1.5, in 1.0..=100.0, source "draft; RFC 8298: 1.1";
         /// RTT as which shorter ones count (version 2).

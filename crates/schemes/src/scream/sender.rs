@@ -72,7 +72,7 @@ impl ScreamSender {
             is_report: true,
             drains: false,
             deadlock: DeadlockTimer::new(),
-            missing: Missing::default(),
+            missing: Missing::new(params.reordering),
             params: params.clone(),
         }
     }

@@ -158,3 +158,14 @@ fn one_packet_does_not_give_xcp_a_window_of_seconds() {
         assert!(after.iter().all(|mbps| *mbps > 9.0), "{outage} s: {after:.1?}");
     }
 }
+
+/// After two seconds of 500 kbit/s, its default feedback leaves `sprout` at a third of the link.
+#[test]
+fn sprout_with_flights_leaves_a_slow_link() {
+    let dip = r#"{ at = "0s", rate = "8Mbps" }, { at = "20s", rate = "500kbps" }, { at = "22s", rate = "8Mbps" }"#;
+    let flow = |feedback: &str| format!("scheme = \"sprout[feedback={feedback}]\"\nrtt = \"20ms\"");
+    let share = |feedback: &str| scheduled(dip, 80, &flow(feedback)).links[0].utilization;
+    let (flights, tick) = (share("flights"), share("tick"));
+    assert!(flights > 0.9, "{flights}");
+    assert!(tick < 0.5, "{tick}");
+}

@@ -20,7 +20,9 @@ fn small(paint: Paint) -> Marker {
 
 /// Returns throughput over the 95th percentile of the queueing delay, as an SVG file: up and right
 /// is better. Runs over one trace are shown in Mbit/s. Over several traces, each scheme has a
-/// filled marker at its mean (utilisation and delay), and a small hollow one for each trace.
+/// filled marker at its mean (utilisation and delay), and a small hollow one for each trace. If no
+/// packet came over a trace, that trace counts in the utilisation, but not in the delay; then the
+/// scheme's label says how many traces the delay has, and the Pareto front leaves the scheme out.
 pub fn scatter_svg(runs: &[RunView]) -> String {
     let palette = Palette::new(runs.iter().map(|run| run.scheme.as_str()));
     scatter(runs, &palette).to_svg()
@@ -87,11 +89,13 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
         if good.is_empty() {
             continue;
         }
-        let mean = |of: &dyn Fn(&RunView) -> f64| {
-            good.iter().map(|run| of(run)).sum::<f64>() / good.len() as f64
+        let mean = |runs: &[&RunView], of: fn(&RunView) -> f64| {
+            let values = runs.iter().map(|run| of(run)).filter(|value| usable(*value));
+            paceline_measure::mean(values).unwrap_or(f64::NAN)
         };
-        let x = mean(&|run| run.queue_delay_ms.p95);
-        let y = mean(&|run| 100.0 * run.utilization);
+        let x = mean(&good, |run| run.queue_delay_ms.p95);
+        let y = mean(&own, |run| 100.0 * run.utilization);
+        let is_whole = good.len() == traces.len();
         singles.extend(good.iter().map(|run| Dot {
             x: run.queue_delay_ms.p95,
             y: 100.0 * run.utilization,
@@ -103,18 +107,20 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
             tie: Some((x, y)),
         }));
         let runs = means_by_run(&good);
-        if !runs.is_empty() {
+        if !runs.is_empty() && is_whole {
             let tooltip = region_tooltip(scheme, runs.len());
             regions.push(Region { median: (x, y), runs, paint, tooltip });
         }
-        let count = good.len();
+        let (count, all) = (good.len(), traces.len());
+        let note = if is_whole { String::new() } else { format!(" ({count} of {all} {several})") };
         let tooltip = format!(
-            "{scheme}, mean over {count} {several}: {} % used, p95 {} ms",
+            "{scheme}, mean over {} {several}: {} % used, p95 {} ms{note}",
+            own.len(),
             short(y),
             short(x)
         );
-        let label = scheme.to_owned();
-        let counts = good.iter().all(|run| !run.bound);
+        let label = format!("{scheme}{note}");
+        let counts = is_whole && good.iter().all(|run| !run.bound);
         means.push(Dot { x, y, label, tooltip, paint, marker: large(paint), counts, tie: None });
     }
     singles.extend(means);
@@ -177,6 +183,27 @@ mod tests {
         assert_sound(&two);
         assert!(one.contains("Throughput (Mbit/s)") && two.contains("Utilisation (%)"));
         assert!(two.contains("mean over 2 traces: 83 % used, p95 50 ms"));
+    }
+
+    #[test]
+    fn a_trace_without_packets_lowers_the_mean() {
+        // Nothing came over the trace `slow`: the link was not used, and there is no delay.
+        let mut none = run("slow", "abc", f64::NAN);
+        none.utilization = 0.0;
+        let whole = [run("lte", "cubic", 60.0), run("slow", "cubic", 80.0)];
+        let runs = [vec![run("lte", "abc", 40.0), none], whole.to_vec()].concat();
+        let palette = Palette::new(["abc", "cubic"]);
+        let plot = scatter(&runs, &palette);
+        let mean = |label: &str| plot.dots.iter().find(|dot| dot.label == label).expect("a mean");
+        let (abc, cubic) = (mean("abc (1 of 2 traces)"), mean("cubic"));
+        assert_eq!((abc.x, abc.y, abc.counts), (40.0, 41.5, false));
+        assert!(cubic.counts && (cubic.y - 83.0).abs() < 1e-9);
+        let svg = scatter_svg(&runs);
+        assert!(svg.contains("mean over 2 traces: 41.5 % used, p95 40 ms (1 of 2 traces)"));
+        // The bars of these runs have the same mean, and none of the delay.
+        let bars = crate::summary::bars_svg(&runs);
+        assert!(bars.contains("abc, mean: 41.5 %") && bars.contains("cubic, mean: 70 ms"));
+        assert!(!bars.contains("abc, mean: 40 ms"), "the mean of one trace of two");
     }
 
     #[test]

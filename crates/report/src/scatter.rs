@@ -16,6 +16,8 @@ const HEIGHT: f64 = 470.0;
 /// Height over width of plots that are narrower than a page.
 const NARROW: f64 = 0.66;
 const LABEL: f64 = 13.0;
+/// Height of a row of the legend.
+const LEGEND_ROW: f64 = 18.0;
 
 /// Look of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,7 +104,9 @@ impl Scatter {
         if dots.is_empty() {
             return Figure::no_data(width, layout.height.unwrap_or(160.0), &self.label);
         }
-        let plot = Rect { x: 66.0, y: 34.0, w: width - 66.0 - 28.0, h: height - 34.0 - 52.0 };
+        let legend = legend(&self.legend, width - 66.0 - 28.0);
+        let top = 34.0 + LEGEND_ROW * (legend.len().max(1) - 1) as f64;
+        let plot = Rect { x: 66.0, y: top, w: width - 66.0 - 28.0, h: height - top - 52.0 };
         let ticks = layout.fitting(8);
         let (x, y) = self.scales(plot);
         let mut m = Markup::default();
@@ -111,7 +115,7 @@ impl Scatter {
         axis::bottom(&mut m, &x, plot, ticks, &self.x_title);
         axis::side_title(&mut m, 15.0, plot.y + plot.h / 2.0, &self.y_title);
         axis::write(&mut m, (plot.x + plot.w, plot.y - 14.0), "end", Paint::MUTED, "better ↗");
-        legend(&mut m, &self.legend, plot);
+        draw_legend(&mut m, &legend, plot);
 
         for region in &self.regions {
             region.draw(&mut m, &x, &y);
@@ -261,18 +265,36 @@ pub(crate) fn marker(
     if tooltip.is_empty() { shape.end() } else { shape.titled(tooltip) }
 }
 
-fn legend(m: &mut Markup, entries: &[(Marker, String)], plot: Rect) {
-    let mut x = plot.x + 6.0;
+/// An entry of the legend: its marker, its text, and its distance from the plot's left edge.
+type LegendEntry = (Marker, String, f64);
+
+/// Returns the rows of the legend above a plot of this width. At the right of each row there is room for "better ↗".
+fn legend(entries: &[(Marker, String)], full: f64) -> Vec<Vec<LegendEntry>> {
+    let mut rows: Vec<Vec<LegendEntry>> = Vec::new();
+    let mut x = 6.0;
     for (look, text) in entries {
         let text = fitted(text, 12.0, 220.0);
         let width = text_width(&text, 12.0) + 34.0;
-        if x + width > plot.x + plot.w - 60.0 {
-            axis::write(m, (x, plot.y - 14.0), "start", Paint::MUTED, "…");
-            break;
+        let is_full = x + width > full - 60.0;
+        match rows.last_mut() {
+            Some(row) if !is_full => row.push((*look, text, x)),
+            _ => {
+                x = 6.0;
+                rows.push(vec![(*look, text, x)]);
+            }
         }
-        marker(m, (x, plot.y - 18.0), *look, Paint::MUTED, "");
-        axis::write(m, (x + 11.0, plot.y - 14.0), "start", Paint::MUTED, &text);
         x += width;
+    }
+    rows
+}
+
+fn draw_legend(m: &mut Markup, rows: &[Vec<LegendEntry>], plot: Rect) {
+    for (row, above) in rows.iter().rev().zip(0u32..) {
+        let y = plot.y - 14.0 - LEGEND_ROW * f64::from(above);
+        for (look, text, x) in row {
+            marker(m, (plot.x + x, y - 4.0), *look, Paint::MUTED, "");
+            axis::write(m, (plot.x + x + 11.0, y), "start", Paint::MUTED, text);
+        }
     }
 }
 

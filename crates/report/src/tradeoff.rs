@@ -207,6 +207,18 @@ mod tests {
     }
 
     #[test]
+    fn the_legend_is_whole_in_a_column_of_a_paper() {
+        let runs = [run("lte", "abc", 40.0), run("5g", "abc", 60.0)];
+        let plot = scatter(&runs, &Palette::new(["abc"]));
+        let layout = crate::Layout { width: 252.0, ..crate::Layout::default() };
+        let svg = plot.figure_in(&layout).to_svg();
+        assert_sound(&svg);
+        assert!(
+            svg.contains("mean over traces") && svg.contains("one trace") && !svg.contains('…')
+        );
+    }
+
+    #[test]
     fn bad_data_is_left_out() {
         assert!(scatter_svg(&[]).contains("no data"));
         assert_sound(&scatter_svg(&[broken_run()]));

@@ -116,6 +116,7 @@ impl Bars {
         axis::left(m, &scale, plot, 4);
         axis::side_title(m, 15.0, plot.y + plot.h / 2.0, &panel.title);
         let (group, width) = self.widths(plot);
+        let marked = self.are_marked(width);
         let base = if panel.log { bottom } else { scale.at(0.0) };
         for (g, name) in self.groups.iter().enumerate() {
             let inner = width * self.bars.len() as f64;
@@ -132,13 +133,11 @@ impl Bars {
                 bar(m, shape, *paint, &title);
                 let (middle, text) = (x + width / 2.0, short(value));
                 let mut above = y.min(base) - 4.0;
-                if text_width(&text, 10.0) + 2.0 < width {
+                if !marked && is_room(&text, width) {
                     m.el("g").n("font-size", 10.0).open();
                     axis::write(m, (middle, above), "middle", Paint::MUTED, &text);
                     m.close();
-                } else if self.bars.len() > Hue::ALL.len() && width > 4.0 {
-                    // The bars are too narrow for numbers, and too many to be distinguished by
-                    // colour.
+                } else if marked && width > 4.0 {
                     let radius = (width / 2.0 - 0.5).min(4.0);
                     above -= radius - 3.0;
                     let look = Marker { shape: paint.shape, filled: true, radius };
@@ -147,6 +146,14 @@ impl Bars {
             }
         }
         axis::line(m, [plot.x, base, plot.x + plot.w, base], Paint::RULE, 1.0);
+    }
+
+    /// Returns true if all bars have markers in place of numbers: they are too many to be distinguished by colour, and
+    /// too narrow for one of the numbers.
+    fn are_marked(&self, width: f64) -> bool {
+        let values = || self.panels.iter().flat_map(|panel| panel.values.iter().flatten());
+        let mut numbers = values().filter(|value| usable(**value)).map(|value| short(*value));
+        self.bars.len() > Hue::ALL.len() && numbers.any(|number| !is_room(&number, width))
     }
 
     /// Writes the names below the last panel. Returns the number of lines that they need.
@@ -170,6 +177,11 @@ impl Bars {
         let group = plot.w / self.groups.len() as f64;
         (group, (group * 0.84 / self.bars.len() as f64).min(46.0))
     }
+}
+
+/// Returns true if a number fits above a bar of this width.
+fn is_room(number: &str, width: f64) -> bool {
+    text_width(number, 10.0) + 2.0 < width
 }
 
 /// Draws a bar: filled, or with an outline if the paint's fill is translucent.
@@ -222,5 +234,32 @@ mod tests {
         bars.panels[0].values = vec![vec![f64::INFINITY]];
         assert!(bars.to_svg().contains("no data"));
         assert_sound(&Bars::default().to_svg());
+    }
+
+    #[test]
+    fn of_many_bars_all_have_markers_or_none() {
+        let panel = |value: f64| BarPanel {
+            title: "Utilisation (%)".into(),
+            unit: "%".into(),
+            log: false,
+            // The shorter of these numbers fits above its bar, the longer one does not.
+            values: vec![(0..12).map(|at| if at % 2 == 0 { 83.0 } else { value }).collect(); 4],
+        };
+        let bars = |value| Bars {
+            groups: (0..4).map(|at| format!("t{at}")).collect(),
+            bars: (0..12).map(|at| (format!("s{at}"), Paint::INK)).collect(),
+            panels: vec![panel(value)],
+            ..Bars::default()
+        };
+        // A marker of each bar, and one in the legend.
+        let layout = Layout::default();
+        let markers = |value| {
+            let svg = bars(value).figure_in(&layout).to_svg();
+            svg.matches("<circle").count() + svg.matches("<polygon").count()
+        };
+        let (_, width) =
+            bars(83.0).widths(Rect { x: LEFT, y: 0.0, w: layout.width - LEFT - RIGHT, h: 1.0 });
+        assert!(is_room("83", width) && !is_room("84.6", width), "{width}");
+        assert_eq!((markers(84.6), markers(83.0)), (12 * 4 + 12, 12));
     }
 }

@@ -68,11 +68,15 @@ pub(super) struct SentCourse {
     last: Time,
 }
 
-/// Returns the bins until `end`. Omits a last bin that is shorter than half a bin, because its rate
-/// would rest on a few milliseconds.
+/// Returns the bins until `end`. Makes a last bin that is shorter than half a bin part of the one
+/// before, because its rate would rest on a few milliseconds.
 fn until<B: Bin>(bins: &Bins<B>, end: Time) -> (f64, Vec<(Time, Time, B)>) {
     let (length, mut list) = bins.until(end);
-    if list.len() > 1 && list.last().is_some_and(|(from, to, _)| to.since(*from) * 2 < length) {
+    if let [.., (_, until, before), (from, to, last)] = &mut list[..]
+        && to.since(*from) * 2 < length
+    {
+        *until = *to;
+        before.merge(*last);
         list.pop();
     }
     (length.as_secs_f64(), list)
@@ -183,5 +187,47 @@ impl ReceivedCourse {
             series.queue_delay_ms.push(delay.unwrap_or(f64::NAN));
         }
         series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_last_bin_is_part_of_the_one_before() {
+        let ms = Time::from_millis;
+        let mut sent = SentCourse::new(ms(0));
+        for (at, rtt) in [(50, 5), (110, 42)] {
+            sent.on_sent(ms(at), 1375);
+            sent.on_rtt(ms(at), Span::from_millis(rtt));
+        }
+        let series = sent.series(1500);
+        assert_eq!((series.bin_s, &series.rtt_ms[..]), (0.1, &[42.0][..]));
+        // 2750 bytes in 110 ms.
+        assert!((series.sent_mbps[0] - 0.2).abs() < 1e-9, "{:?}", series.sent_mbps);
+
+        let mut received = ReceivedCourse::new(ms(0));
+        received.on_packet(ms(50), 1375, Span::from_millis(20));
+        received.on_packet(ms(110), 1375, Span::from_millis(60));
+        let series = received.series(ms(110), Span::from_millis(20));
+        assert_eq!(series.queue_delay_ms, [40.0]);
+        assert!((series.throughput_mbps[0] - 0.2).abs() < 1e-9, "{:?}", series.throughput_mbps);
+        // From half a bin on, the last bin is one of its own.
+        assert_eq!(received.series(ms(150), Span::ZERO).queue_delay_ms.len(), 2);
+    }
+
+    #[test]
+    fn the_bins_have_all_losses() {
+        let counts = |at: u64, lost| {
+            let mut bins = Bins::with_capacity(0);
+            *bins.at(Time::from_millis(50)).expect("a bin") =
+                SentBin { lost: 1, ..SentBin::default() };
+            *bins.at(Time::from_millis(at)).expect("a bin") =
+                SentBin { lost, ..SentBin::default() };
+            let (_, list) = until(&bins, Time::from_millis(at));
+            list.iter().map(|(_, _, bin)| bin.lost).collect::<Vec<_>>()
+        };
+        assert_eq!((counts(110, 7), counts(160, 7)), (vec![8], vec![1, 7]));
     }
 }

@@ -42,6 +42,8 @@ struct Metrics {
     cwnd: u64,
     in_flight: u64,
     smoothed: Span,
+    /// Packets declared lost so far; not written, but a record comes at once when this changes.
+    lost: u64,
 }
 
 impl Qlog {
@@ -123,12 +125,11 @@ impl Qlog {
             cwnd: sender.plan().cwnd,
             in_flight: sender.in_flight(),
             smoothed: rtt.smoothed(),
+            lost: sender.stats().lost,
         };
-        let early = now.since(self.told) < BETWEEN;
-        if self.metrics == Some(metrics) || (early && self.metrics.is_some()) {
+        if !self.is_due(now, metrics) {
             return;
         }
-        (self.metrics, self.told) = (Some(metrics), now);
         let mut data = json!({
             "smoothed_rtt": rtt.smoothed().as_millis_f64(),
             "min_rtt": rtt.min().as_millis_f64(),
@@ -145,6 +146,17 @@ impl Qlog {
             }
         }
         self.log.event(now, "recovery:metrics_updated", &data);
+    }
+
+    /// Returns true, and keeps the metrics, if a record of them is due.
+    fn is_due(&mut self, now: Time, metrics: Metrics) -> bool {
+        let is_early = now.since(self.told) < BETWEEN;
+        let differs = |last: Metrics| last != metrics && (!is_early || last.lost != metrics.lost);
+        let is_due = self.metrics.is_none_or(differs);
+        if is_due {
+            (self.metrics, self.told) = (Some(metrics), now);
+        }
+        is_due
     }
 
     /// Closes the log, with the reason for which the connection ended.
@@ -242,6 +254,27 @@ mod tests {
         assert_eq!(LogTarget::File("log".into()).path(2, 7), PathBuf::from("log-2"));
         let folder = LogTarget::Folder("logs".into());
         assert_eq!(folder.path(1, 0xab), PathBuf::from("logs/recv-000000ab.sqlog"));
+    }
+
+    #[test]
+    fn metrics_come_once_per_millisecond_and_at_each_loss() {
+        let path = std::env::temp_dir().join(format!("paceline-metrics-{}", std::process::id()));
+        let mut log = Qlog::create(&path, Vantage::Client, Time::ZERO).expect("a log");
+        let at = |in_flight, lost| Metrics { cwnd: 9, in_flight, smoothed: Span::ZERO, lost };
+        let us = |us: u64| Time::from_nanos(1000 * us);
+        let due = [
+            (us(10), at(1, 0), true),
+            (us(20), at(2, 0), false),
+            (us(30), at(2, 1), true),
+            (us(1020), at(3, 1), false),
+            (us(1030), at(3, 1), true),
+            (us(9000), at(3, 1), false),
+        ];
+        for (now, metrics, wanted) in due {
+            assert_eq!(log.is_due(now, metrics), wanted, "{now:?}");
+        }
+        log.finish(us(9000), None).expect("written");
+        std::fs::remove_file(&path).expect("removed");
     }
 
     #[test]

@@ -294,14 +294,27 @@ impl LogGraph {
             return Err(format!("{last} s have {count} bins; choose longer ones with --bin"));
         }
         let bin_s = self.bin_ms as f64 / 1000.0;
+        let first = self.first.unwrap_or(0) / self.bin_ms;
+        // The log may begin and end within a bin. Where it has less than half of a bin, the rate would rest on a few
+        // milliseconds: such a bin has the rate of it and its neighbour.
+        let rate = |at: u64, of: fn(&Bin) -> u64| {
+            let is_short = |at| 2 * self.logged_ms(at) < self.bin_ms;
+            let (mut from, mut to) = (at, at);
+            if at == first && at + 1 < count && is_short(at) {
+                to += 1;
+            } else if at + 1 == count && at > first && is_short(at) {
+                from -= 1;
+            }
+            let bytes = self.bins.range(from..=to).map(|(_, bin)| of(bin)).sum::<u64>();
+            let ms = (from..=to).map(|at| self.logged_ms(at)).sum::<u64>();
+            if ms > 0 { bytes as f64 * 8e-3 / ms as f64 } else { 0.0 }
+        };
         let series = |what: &str, paint, shade, mbps: f64, of: fn(&Bin) -> u64| Series {
             name: what.into(),
             quantity: what.into(),
             unit: "Mbit/s".into(),
             bin_s,
-            values: (0..count)
-                .map(|at| self.bins.get(&at).map_or(0.0, |bin| of(bin) as f64 * 8e-6 / bin_s))
-                .collect(),
+            values: (0..count).map(|at| rate(at, of)).collect(),
             paint,
             shade,
             fold: Fold::Mean,
@@ -319,6 +332,12 @@ impl LogGraph {
             log: false,
             series: vec![area, ingress, egress],
         })
+    }
+
+    /// Returns how many milliseconds of a bin lie between the log's first line and its last, both included.
+    fn logged_ms(&self, at: u64) -> u64 {
+        let from = (at * self.bin_ms).max(self.first.unwrap_or(0));
+        ((at + 1) * self.bin_ms).min(self.last + 1).saturating_sub(from)
     }
 
     /// Returns the largest delay of the packets that came in each bin, and of the signal.

@@ -89,6 +89,24 @@ fn plots_tell_the_means_and_percentiles() {
 }
 
 #[test]
+fn the_rate_of_a_constant_link_is_constant_in_all_bins() {
+    // The log begins and ends within a bin of 500 ms, also 1 ms before and after a whole one.
+    for times in [1..=1060u64, 1..=1260, 499..=1500, 300..=1700, 20..=30, 700..=800, 1500..=1500] {
+        let lines: String = times.clone().map(|t| format!("{t} # 1500\n")).collect();
+        let graph = LogGraph::read(lines.as_bytes(), 500).expect("a log");
+        let panel = graph.rates().expect("few bins");
+        let values = &panel.series[0].values;
+        assert_eq!(values.len() as u64, times.end() / 500 + 1);
+        let begin = (times.start() / 500) as usize;
+        assert!(values[..begin].iter().all(|mbps| *mbps == 0.0), "{times:?}: {values:?}");
+        assert!(
+            values[begin..].iter().all(|mbps| (mbps - 12.0).abs() < 1e-9),
+            "{times:?}: {values:?}"
+        );
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_their_lines() {
     let told = |log: &str| read(log).expect_err("no log").to_string();
     assert!(told("1 # 1504\n2 x 3\n").starts_with("line 2: expected #"));

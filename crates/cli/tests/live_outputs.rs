@@ -113,6 +113,31 @@ fn all_outputs_tell_of_the_same_packets() {
 }
 
 #[test]
+fn the_last_lines_tell_the_figures_of_the_summary() {
+    let folder = Folder::new("last-lines");
+    // Packets are on their way behind the link at the end, and those of the warm-up do not count.
+    let script = "cd $D && exec $P link --up 12Mbps --down 12Mbps --delay 300ms --warmup 1s --json sum \
+        --outside '$P traffic receive --bytes bytes' \
+        -- $P traffic send reno --duration 3s --counts counts";
+    let Some(output) = alone("the_last_lines_tell_the_figures_of_the_summary", &folder, script)
+    else {
+        return;
+    };
+    let err = text(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    let sum = std::fs::read(folder.path("sum")).expect("a summary");
+    let sum: Value = serde_json::from_slice(&sum).expect("JSON");
+    for way in ["up", "down"] {
+        let (packets, mbps) = (&sum[way]["packets"], sum[way]["throughput_mbps"].as_f64());
+        let told =
+            format!("{way} {packets} packets at {:.3} Mbit/s, 0 lost", mbps.expect("a number"));
+        assert!(err.contains(&told), "{told}: {err}");
+    }
+    assert!(sum["up"]["packets"] != sum["up"]["sent_packets"], "{sum}");
+    assert!(err.contains(" s, links counted from 1 s on"), "{err}");
+}
+
+#[test]
 fn a_full_disk_ends_the_log_but_not_the_run() {
     let folder = Folder::new("full");
     folder.write("trace", b"1\n");

@@ -182,13 +182,13 @@ pub(super) fn too_short(report: &EmulationReport) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use paceline_emulator::output::account::Lateness;
     use paceline_report::TimeSeries;
 
     use super::*;
 
-    fn link(trace: &str, packets: u64, p95: f64) -> LinkRow {
+    pub(crate) fn link(trace: &str, packets: u64, p95: f64) -> LinkRow {
         let mut row = LinkRow {
             trace: trace.into(),
             queue: String::new(),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     /// Returns a direction to which 10 packets came for each link; none without links.
-    fn way(links: Vec<LinkRow>) -> DirectionReport {
+    pub(crate) fn way(links: Vec<LinkRow>) -> DirectionReport {
         let arrived = 10 * links.len() as u64;
         let mut links = links.into_iter();
         DirectionReport {

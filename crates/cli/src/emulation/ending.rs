@@ -2,26 +2,44 @@
 
 use std::path::PathBuf;
 
-use paceline_emulator::output::{EmulationReport, FlowFigures};
+use paceline_emulator::output::{DirectionReport, EmulationReport, FlowFigures};
 use paceline_emulator::{DirectionSummary, Summary};
 use paceline_requests::numbers::fixed;
 
 use super::{DirectionSetup, Emulation};
 
-/// Returns a line with the packet counts and rates of both directions.
-pub(super) fn passed(summary: &Summary) -> String {
+/// Returns a line with the packet counts and rates of both directions: those of the first link, which the report has
+/// after the warm-up, or without a link those of the whole run.
+pub(super) fn passed(summary: &Summary, report: Option<&EmulationReport>) -> String {
     let seconds = summary.duration.as_secs_f64();
+    let way = |way: &DirectionSummary, report: Option<&DirectionReport>| {
+        report.and_then(of_link).unwrap_or_else(|| direction(way, seconds))
+    };
+    let warmup_s = report.map_or(0.0, |report| report.warmup_s);
+    let warmup = match warmup_s > 0.0 {
+        true => format!(", links counted from {warmup_s} s on"),
+        false => String::new(),
+    };
     format!(
-        "up {}; down {}; {seconds:.1} s",
-        direction(&summary.up, seconds),
-        direction(&summary.down, seconds)
+        "up {}; down {}; {seconds:.1} s{warmup}",
+        way(&summary.up, report.map(|report| &report.up)),
+        way(&summary.down, report.map(|report| &report.down))
     )
 }
 
+/// Returns what passed a direction's first link, and the packets that any element has dropped, both after the warm-up.
+fn of_link(way: &DirectionReport) -> Option<String> {
+    let link = way.link.as_ref()?;
+    Some(counts(link.packets, link.throughput_mbps, way.measured.dropped))
+}
+
 fn direction(way: &DirectionSummary, seconds: f64) -> String {
-    let (packets, lost) = (way.sent_packets, lost(way));
-    let plural = if packets == 1 { "" } else { "s" };
     let mbps = if seconds > 0.0 { way.sent_bytes as f64 * 8e-6 / seconds } else { 0.0 };
+    counts(way.sent_packets, mbps, lost(way))
+}
+
+fn counts(packets: u64, mbps: f64, lost: u64) -> String {
+    let plural = if packets == 1 { "" } else { "s" };
     format!("{packets} packet{plural} at {mbps:.3} Mbit/s, {lost} lost")
 }
 
@@ -81,6 +99,7 @@ pub(super) fn files(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulation::condition::tests::{link, way};
 
     #[test]
     fn a_direction_says_packets_rate_and_losses() {
@@ -88,6 +107,16 @@ mod tests {
         assert_eq!(direction(&way, 0.0), "1 packet at 0.000 Mbit/s, 0 lost");
         (way.sent_packets, way.sent_bytes, way.no_memory) = (1000, 1_500_000, 2);
         assert_eq!(direction(&way, 6.0), "1000 packets at 2.000 Mbit/s, 2 lost");
+    }
+
+    #[test]
+    fn a_direction_with_a_link_says_the_figures_of_the_report() {
+        // Packets of the whole run that have left the last element: with those of the warm-up, and without those
+        // still in a delay behind the link.
+        let mut up = way(vec![link("12Mbps", 989, 1.0)]);
+        (up.sent_packets, up.measured.dropped) = (743, 3);
+        assert_eq!(of_link(&up).as_deref(), Some("989 packets at 5.000 Mbit/s, 3 lost"));
+        assert_eq!(of_link(&way(vec![])), None);
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Plan {
             output::note(&format!("warning: {who}: {problem}: its links' figures count nothing"));
         }
         if !options.quiet && !options.ends_mute {
-            output::note(&format!("{who}: {}", ending::passed(&summary)));
+            output::note(&format!("{who}: {}", ending::passed(&summary, figures.as_ref())));
             let flows = figures.as_ref().map(ending::flows);
             flows.iter().flatten().for_each(|flow| output::note(&format!("{who}: {flow}")));
             if !files.is_empty() && summary.errors.is_empty() {

@@ -166,6 +166,20 @@ impl Sheet {
             }
             table.push(cells);
         }
+        // Where some rows have an object and others `null`, the object's fields are the columns.
+        let is_object = |name: &String| {
+            let is_field = |field: &str| {
+                field.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            };
+            columns.iter().any(|field| is_field(field))
+        };
+        let is_empty = |name: &String| {
+            !table.iter().flatten().any(|(known, cell)| known == name && cell.is_some())
+        };
+        let objects: Vec<bool> =
+            columns.iter().map(|name| is_object(name) && is_empty(name)).collect();
+        let mut objects = objects.into_iter();
+        columns.retain(|_| !objects.next().unwrap_or_default());
         let column = |name: String| {
             let cell = |cells: &Cells| {
                 let found = cells.iter().find(|(known, _)| *known == name);
@@ -256,6 +270,16 @@ mod tests {
         assert_eq!(read[1], ["x", "", "", "", "", "1.5"]);
         assert_eq!(read[2], ["y, \"z\"\n", "2", "1", "2.25", "", ""]);
         assert_eq!(Sheet::of_rows::<u8>(&[]).expect("a table").to_csv(), "\n");
+    }
+
+    #[test]
+    fn an_object_that_some_rows_lack_has_no_column_of_its_own() {
+        let rows = [
+            serde_json::json!({"a": 1, "delay": null, "delays": null}),
+            serde_json::json!({"a": 2, "delay": {"p50": null, "p95": 3}, "delays": null}),
+        ];
+        let text = Sheet::of_rows(&rows).expect("a table").to_csv();
+        assert_eq!(text, "a,delay.p50,delay.p95,delays\n1,,,\n2,,3,\n");
     }
 
     #[test]

@@ -2,11 +2,17 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A 95th percentile.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+/// A 95th percentile. NaN, in JSON `null`, if there are no samples: this is the default.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct P95 {
     /// In milliseconds.
     pub p95: f64,
+}
+
+impl Default for P95 {
+    fn default() -> P95 {
+        P95 { p95: f64::NAN }
+    }
 }
 
 /// Reads a number; `null` is NaN.

@@ -187,6 +187,7 @@ pub struct FlowOutcome {
     pub since_start: SenderStats,
     /// Completion times of these transfers, from the application's request to the last
     /// acknowledgement, including the handshake of a new connection; `None` if there are none.
+    #[serde(serialize_with = "maybe_quantiles")]
     pub completion_ms: Option<Quantiles>,
     /// Transfers of a given size that began after the warm-up and have finished.
     pub transfers: u64,
@@ -255,12 +256,18 @@ pub struct ArrivalsOutcome {
     pub goodput_mbps: f64,
     /// Completion times of the finished flows, from the application's request to the last
     /// acknowledgement; `None` if there are none.
+    #[serde(serialize_with = "maybe_quantiles")]
     pub completion_ms: Option<Quantiles>,
 }
 
-/// Writes a 95th percentile in JSON: an object with `p95`, or null if there is none.
+/// Writes a 95th percentile in JSON: an object with `p95`, which is null if there is none.
 fn maybe_p95<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
-    value.map(|p95| P95 { p95 }).serialize(to)
+    P95 { p95: value.unwrap_or(f64::NAN) }.serialize(to)
+}
+
+/// Writes quantiles in JSON: an object whose fields are null if there are none.
+fn maybe_quantiles<S: Serializer>(value: &Option<Quantiles>, to: S) -> Result<S::Ok, S::Error> {
+    value.unwrap_or_default().serialize(to)
 }
 
 /// Writes the counters in JSON, with null for those that the transport does not have.

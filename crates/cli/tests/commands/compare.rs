@@ -53,6 +53,28 @@ fn delays_follow_a_recording() {
     assert_eq!(told["traces"][1]["target"]["max_ms"], 68.0);
 }
 
+/// A trace whose only packet may leave after 1000 s offers nothing in 5 s.
+const OUTAGE: &[u8] = b"1000000\n";
+
+#[test]
+fn tables_have_the_same_columns_whatever_happens() {
+    let folder = Folder::new("columns");
+    let outage = folder.write("outage.trace", OUTAGE);
+    let header = |trace: &str| {
+        let quick = ["compare", "--schemes", "cubic,abc", "--runs", "2", "--duration", "5s", "-q"];
+        let seen = paceline(&[&quick[..], &["--trace", trace, "--csv", "-"]].concat());
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        seen.out.lines().next().expect("a header").to_string()
+    };
+    let columns = header("12Mbps");
+    assert_eq!(header(&outage), columns);
+    assert_eq!(header(&format!("12Mbps,{outage}")), columns);
+    let names: Vec<&str> = columns.split(',').collect();
+    let is_object = |name: &&str| names.iter().any(|other| other.starts_with(&format!("{name}.")));
+    assert_eq!(names.iter().find(|name| is_object(name)), None, "{columns}");
+    assert!(names.contains(&"end_to_end_delay_ms.p95"), "{columns}");
+}
+
 const QUICK: [&str; 10] = [
     "compare",
     "--runs",

@@ -55,7 +55,7 @@ fn the_ordering_of_figures_2_2_and_2_3() {
         let over = |figure: &dyn Fn(&CompareRow) -> f64| {
             rows.iter().map(figure).sum::<f64>() / rows.len() as f64
         };
-        let delay = over(&|row| row.self_inflicted_delay_ms.expect("arrivals").p95);
+        let delay = over(&|row| row.self_inflicted_delay_ms.p95);
         let mean = (over(&|row| row.utilization), delay);
         println!("{scheme}: utilization {:.2}, delay {:.0} ms", mean.0, mean.1);
         mean
@@ -133,7 +133,7 @@ fn confidence_trades_throughput_for_delay() {
     for pair in rows.windows(2) {
         let what = format!("{} to {}", pair[0].scheme, pair[1].scheme);
         assert!(pair[0].throughput_mbps < pair[1].throughput_mbps, "{what}");
-        let delay = |row: &CompareRow| row.self_inflicted_delay_ms.expect("arrivals").p95;
+        let delay = |row: &CompareRow| row.self_inflicted_delay_ms.p95;
         assert!(
             delay(&pair[0]) < delay(&pair[1]),
             "{what}: {} {}",

@@ -107,16 +107,15 @@ impl Figure for Option<f64> {
     }
 }
 
-impl Figure for Option<P95> {
-    type OverRuns = Option<P95Distribution>;
+impl Figure for P95 {
+    type OverRuns = P95Distribution;
 
     fn part(self, part: Part) -> Option<f64> {
-        (part == Part::P95).then_some(self?.p95)
+        (part == Part::P95 && self.p95.is_finite()).then_some(self.p95)
     }
 
-    fn over_runs(runs: &[Option<P95>]) -> Option<P95Distribution> {
-        let values = runs.iter().flatten().map(|figure| figure.p95);
-        Distribution::of(values).map(|p95| P95Distribution { p95 })
+    fn over_runs(runs: &[P95]) -> P95Distribution {
+        P95Distribution { p95: over(runs, |figure| figure.p95) }
     }
 }
 
@@ -189,9 +188,9 @@ impl FigureOverRuns for DelayDistributions {
     }
 }
 
-impl FigureOverRuns for Option<P95Distribution> {
+impl FigureOverRuns for P95Distribution {
     fn part(&self, part: Part) -> Option<&Distribution> {
-        self.as_ref().filter(|_| part == Part::P95).map(|figure| &figure.p95)
+        (part == Part::P95 && self.p95.median.is_finite()).then_some(&self.p95)
     }
 }
 

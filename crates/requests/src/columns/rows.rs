@@ -241,8 +241,8 @@ fn over_runs<T, F: Figure>(runs: &[&T], figure: impl Fn(&T) -> F) -> F::OverRuns
     F::over_runs(&runs.iter().map(|run| figure(run)).collect::<Vec<F>>())
 }
 
-fn p95(figure: Option<f64>) -> Option<P95> {
-    figure.map(|p95| P95 { p95 })
+fn p95(figure: Option<f64>) -> P95 {
+    P95 { p95: figure.unwrap_or(f64::NAN) }
 }
 
 /// Returns a figure of the flow's video.
@@ -361,14 +361,14 @@ columns! {
                 Cell::new("RTT ms", Mean, Figures, &[Flows, FlowRunsTable]),
                 Cell::new("RTT ms", Percentile95, Figures, &[Flows, FlowRunsTable]),
             ];
-        end_to_end_delay_ms: Option<P95> = "quantiles", "The age of the newest packet at the receiver, over the time in which flows \
-            are on: only `p95`; `null` if no packet arrived in that time",
+        end_to_end_delay_ms: P95 = "quantiles", "The age of the newest packet at the receiver, over the time in which flows \
+            are on: only `p95`, which is `null` if no packet arrived in that time",
             exactly "Winstein's thesis §2.4.1: at each moment, the age of the newest packet that has reached the receiver, \
                 counted from its sending; its 95th percentile over time (not over packets). An age counts while the flow \
                 is on (below). With several flows, the mean over those that have one.",
             compare of => p95(of.outcome.pooled.end_to_end_p95_ms);
-        self_inflicted_delay_ms: Option<P95> = "quantiles", "`end_to_end_delay_ms` minus that of a sender that knows the link's \
-            future: only `p95`; `null` or left out if the latter is unknown",
+        self_inflicted_delay_ms: P95 = "quantiles", "`end_to_end_delay_ms` minus that of a sender that knows the link's \
+            future: only `p95`, which is `null`, or the field left out, if the latter is unknown",
             exactly "The sender is the omniscient protocol (below), on the first link of the flow's path over the whole \
                 measured time, even if the flow is on for only a part of it.",
             compare of => p95(of.outcome.pooled.self_inflicted_p95_ms);

@@ -79,9 +79,9 @@ pub struct SentRow {
     /// Round-trip times of acknowledgements.
     pub rtt_ms: Quantiles,
     /// 95th percentile of the age of the newest data at the receiver.
-    pub end_to_end_delay_ms: Option<P95>,
+    pub end_to_end_delay_ms: P95,
     /// Always `null`.
-    pub self_inflicted_delay_ms: Option<P95>,
+    pub self_inflicted_delay_ms: P95,
     /// Goodput divided by the end-to-end delay, in Mbit/s per second.
     pub power: Option<f64>,
     /// Always `null`.
@@ -210,8 +210,8 @@ impl SentRow {
             queue_delay_ms,
             one_way_delay_ms: queue_delay_ms.later(half),
             rtt_ms: flow.rtt_ms,
-            end_to_end_delay_ms: age.map(|p95| P95 { p95 }),
-            self_inflicted_delay_ms: None,
+            end_to_end_delay_ms: P95 { p95: age.unwrap_or(f64::NAN) },
+            self_inflicted_delay_ms: P95::default(),
             power: age.filter(|age| *age > 0.0).map(|age| goodput_mbps / (age / 1000.0)),
             drops: None,
             marks: flow.marks,

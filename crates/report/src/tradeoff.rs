@@ -113,9 +113,10 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
         }
         let (count, all) = (good.len(), traces.len());
         let note = if is_whole { String::new() } else { format!(" ({count} of {all} {several})") };
+        let used = own.iter().filter(|run| usable(run.utilization)).count();
         let tooltip = format!(
-            "{scheme}, mean over {} {several}: {} % used, p95 {} ms{note}",
-            own.len(),
+            "{scheme}, mean over {used} {}: {} % used, p95 {} ms{note}",
+            if used == 1 { one } else { several },
             short(y),
             short(x)
         );
@@ -204,6 +205,12 @@ mod tests {
         let bars = crate::summary::bars_svg(&runs);
         assert!(bars.contains("abc, mean: 41.5 %") && bars.contains("cubic, mean: 70 ms"));
         assert!(!bars.contains("abc, mean: 40 ms"), "the mean of one trace of two");
+        // A link that offered nothing has no utilization.
+        let mut runs = runs;
+        runs[1].utilization = f64::NAN;
+        let svg = scatter_svg(&runs);
+        assert!(svg.contains("mean over 1 trace: 83 % used, p95 40 ms (1 of 2 traces)"), "{svg}");
+        assert!(!crate::summary::bars_svg(&runs).contains("abc, mean: "));
     }
 
     #[test]

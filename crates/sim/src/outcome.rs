@@ -83,7 +83,7 @@ pub struct LinkOutcome {
     /// The bytes that it delivered, as a rate. On traces a packet counts with the 4 bytes of the
     /// TUN header, as in Mahimahi's log.
     pub throughput_mbps: f64,
-    /// Delivered bytes divided by offered bytes.
+    /// Delivered bytes divided by offered bytes; NaN if nothing was offered in the measured time.
     pub utilization: f64,
     /// Queueing and transmission delay of each packet, from its arrival at the queue until it has
     /// left the link, without propagation, as in Mahimahi's log.

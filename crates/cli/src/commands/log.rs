@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_cc::Span;
 use paceline_emulator::output::LogGraph;
-use paceline_requests::numbers::figure;
+use paceline_requests::numbers::{figure, fixed};
 use serde::Serialize;
 
 use crate::args;
@@ -55,9 +55,9 @@ pub(crate) struct Log {
 struct LogRow {
     log: String,
     duration_s: f64,
-    capacity_mbps: f64,
-    throughput_mbps: f64,
-    utilization: f64,
+    capacity_mbps: Option<f64>,
+    throughput_mbps: Option<f64>,
+    utilization: Option<f64>,
     queue_delay_ms: LogDelay,
     signal_delay_ms: LogDelay,
     packets: u64,
@@ -93,13 +93,14 @@ impl LogRow {
     }
 
     fn cells(&self) -> Vec<String> {
+        let number = |value: Option<f64>| value.map_or("-".into(), figure);
         let ms = |delay: Option<u64>| delay.map_or("-".into(), |delay| delay.to_string());
         vec![
             self.log.clone(),
             figure(self.duration_s),
-            figure(self.capacity_mbps),
-            figure(self.throughput_mbps),
-            figure(100.0 * self.utilization),
+            number(self.capacity_mbps),
+            number(self.throughput_mbps),
+            number(self.utilization.map(|share| 100.0 * share)),
             ms(self.queue_delay_ms.p50),
             ms(self.queue_delay_ms.p95),
             ms(self.signal_delay_ms.p95),
@@ -132,12 +133,13 @@ pub(crate) fn read(path: &Path, bin_ms: u64) -> Result<LogGraph, Error> {
 /// Returns the lines that Mahimahi's scripts print on standard error.
 pub(crate) fn summary_lines(graph: &LogGraph) -> [String; 4] {
     let ms = |delay: Option<u64>| delay.map_or("-".into(), |delay| delay.to_string());
+    let number = |value: Option<f64>, decimals| fixed(value.unwrap_or(f64::NAN), decimals);
+    let used = number(graph.utilization().map(|share| 100.0 * share), 1);
     [
-        format!("Average capacity: {:.2} Mbits/s", graph.capacity_mbps()),
+        format!("Average capacity: {} Mbits/s", number(graph.capacity_mbps(), 2)),
         format!(
-            "Average throughput: {:.2} Mbits/s ({:.1}% utilization)",
-            graph.throughput_mbps(),
-            100.0 * graph.utilization()
+            "Average throughput: {} Mbits/s ({used}% utilization)",
+            number(graph.throughput_mbps(), 2)
         ),
         format!("95th percentile per-packet queueing delay: {} ms", ms(graph.delay_ms(0.95))),
         format!("95th percentile signal delay: {} ms", ms(graph.signal_delay_ms(0.95))),

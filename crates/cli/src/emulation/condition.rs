@@ -103,7 +103,7 @@ impl Condition {
             if self.figure == Figure::Loss {
                 match loss(way) {
                     Some(loss) => values.push((name.to_string(), loss)),
-                    None => note_undecided(&mut undecided, way, name),
+                    None => note_undecided(&mut undecided, way, "no packet came", name),
                 }
                 continue;
             }
@@ -115,7 +115,13 @@ impl Condition {
                 };
                 match self.value(link) {
                     Some(value) => values.push((name, value)),
-                    None => note_undecided(&mut undecided, way, &name),
+                    None => {
+                        let what = match self.figure {
+                            Figure::Used => "the link offered nothing",
+                            _ => "no packet was delivered",
+                        };
+                        note_undecided(&mut undecided, way, what, &name);
+                    }
                 }
             }
         }
@@ -140,7 +146,8 @@ impl Condition {
         }
     }
 
-    /// Returns a link's figure; `None` for delays if the link has delivered no packet.
+    /// Returns a link's figure; `None` for delays if the link has delivered no packet, and for its use if it has
+    /// offered nothing.
     fn value(&self, link: &LinkRow) -> Option<f64> {
         let delays = (link.packets > 0).then_some(link.queue_delay_ms);
         match self.figure {
@@ -150,7 +157,7 @@ impl Condition {
             Figure::P99 => delays.map(|delays| delays.p99),
             Figure::Max => delays.map(|delays| delays.max),
             Figure::Throughput => Some(link.throughput_mbps),
-            Figure::Used => Some(link.utilization),
+            Figure::Used => Some(link.utilization).filter(|used| used.is_finite()),
             Figure::Loss => None,
         }
     }
@@ -163,11 +170,16 @@ fn loss(way: &DirectionReport) -> Option<f64> {
     (arrived > 0).then(|| dropped as f64 / arrived as f64)
 }
 
-/// Notes why a figure of a link has no value, and `true` if no packet came in its direction. A link
-/// whose direction had packets replaces an idle one.
-fn note_undecided(undecided: &mut Option<(String, bool)>, way: &DirectionReport, name: &str) {
+/// Notes why a figure of a link has no value: `what`, and `true` if no packet came in its direction. A link whose
+/// direction had packets replaces an idle one.
+fn note_undecided(
+    undecided: &mut Option<(String, bool)>,
+    way: &DirectionReport,
+    what: &str,
+    name: &str,
+) {
     let is_idle = way.measured.arrived == 0;
-    let what = if is_idle { "no packet came" } else { "no packet was delivered" };
+    let what = if is_idle { "no packet came" } else { what };
     if undecided.as_ref().is_none_or(|(_, was_idle)| *was_idle && !is_idle) {
         *undecided = Some((format!("{what} {name}"), is_idle));
     }
@@ -268,6 +280,16 @@ pub(super) mod tests {
             let said = failure(condition, &idle);
             assert!(said.ends_with("cannot be decided: no packet came down"), "{said}");
         }
+    }
+
+    #[test]
+    fn the_use_of_a_link_that_offered_nothing_cannot_be_decided() {
+        let mut outage = link("a", 0, f64::NAN);
+        (outage.capacity_mbps, outage.utilization) = (0.0, f64::NAN);
+        let both = report(way(vec![outage]), way(vec![link("b", 5, 1.0)]));
+        let said = failure("up.used<90%", &both);
+        assert!(said.ends_with("cannot be decided: the link offered nothing up"), "{said}");
+        assert_eq!(failure("down.used<10%", &both), "");
     }
 
     #[test]

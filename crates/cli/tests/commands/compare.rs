@@ -75,6 +75,37 @@ fn tables_have_the_same_columns_whatever_happens() {
     assert!(names.contains(&"end_to_end_delay_ms.p95"), "{columns}");
 }
 
+#[test]
+fn the_use_of_a_link_that_offers_nothing_is_unknown() {
+    let folder = Folder::new("outage");
+    let outage = folder.write("outage.trace", OUTAGE);
+    let quick = ["compare", "--schemes", "cubic", "--runs", "2", "--duration", "5s", "--trace"];
+    let table = paceline(&[&quick[..], &[&outage]].concat());
+    assert_eq!(table.code, 0, "{}", table.err);
+    let result = json(&[&quick[..], &[&outage, "--json"]].concat());
+    let run = &result["runs"][0];
+    assert_eq!((&run["capacity_mbps"], &run["throughput_mbps"]), (&0.0.into(), &0.0.into()));
+    assert!(run["utilization"].is_null() && run["end_to_end_delay_ms"]["p95"].is_null(), "{run}");
+    assert!(result["summary"][0]["utilization"]["median"].is_null(), "{result}");
+    // Figures leave out what is unknown, and the trade-off says so.
+    let both = format!("12Mbps,{outage}");
+    let result = json(&[&quick[..], &[&both, "--json"]].concat());
+    let saved = folder.write("both.json", result.to_string().as_bytes());
+    for (figure, told) in [("bars", "cubic, 12Mbps: "), ("tradeoff", "cubic (1 of 2 traces)")] {
+        let file = folder.path(&format!("{figure}.svg"));
+        let seen = paceline(&["plot", &saved, "--figure", figure, "-o", &file, "-q"]);
+        assert_eq!(seen.code, 0, "{}", seen.err);
+        let figure = std::fs::read_to_string(&file).expect("a figure");
+        assert!(!figure.contains("NaN") && figure.contains(told), "{figure}");
+    }
+    let log = folder.write("silent.log", b"5 + 1500\n4 - 1500 3\n");
+    let silent = &json(&["log", &log, "--json"])["logs"][0];
+    assert_eq!((&silent["capacity_mbps"], &silent["throughput_mbps"]), (&0.0.into(), &12.0.into()));
+    assert!(silent["utilization"].is_null(), "{silent}");
+    let table = paceline(&["log", &log]);
+    assert!(table.code == 0 && !table.out.contains("NaN"), "{}", table.out);
+}
+
 const QUICK: [&str; 10] = [
     "compare",
     "--runs",

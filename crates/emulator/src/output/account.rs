@@ -128,7 +128,7 @@ pub struct LinkRow {
     pub capacity_mbps: f64,
     /// The bytes that the link delivered, as a rate; on traces with 4 bytes per packet more.
     pub throughput_mbps: f64,
-    /// Delivered bytes over offered bytes.
+    /// Delivered bytes over offered bytes; NaN if nothing was offered.
     pub utilization: f64,
     /// Per packet, from its arrival at the queue until it has left the link.
     pub queue_delay_ms: Quantiles,
@@ -218,7 +218,7 @@ impl LinkTotals {
             duration_s: seconds,
             capacity_mbps: mbps(offered),
             throughput_mbps: mbps(self.bytes),
-            utilization: if offered > 0 { self.bytes as f64 / offered as f64 } else { 0.0 },
+            utilization: if offered > 0 { self.bytes as f64 / offered as f64 } else { f64::NAN },
             queue_delay_ms: self.delays.quantiles(),
             drops: self.drops,
             marks: self.marks,

@@ -171,33 +171,30 @@ impl LogGraph {
         (self.last - self.first.unwrap_or(self.last)) as f64 / 1000.0
     }
 
-    fn mbps(&self, bytes: u64) -> f64 {
+    fn mbps(&self, bytes: u64) -> Option<f64> {
         let seconds = self.duration_s();
-        if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 }
+        (seconds > 0.0).then(|| bytes as f64 * 8e-6 / seconds)
     }
 
-    /// Returns the rate that the link offered, in Mbit/s.
-    pub fn capacity_mbps(&self) -> f64 {
+    /// Returns the rate that the link offered, in Mbit/s; `None` for this and other rates if all lines have one time.
+    pub fn capacity_mbps(&self) -> Option<f64> {
         self.mbps(self.total.offered)
     }
 
     /// Returns the rate of arrivals, in Mbit/s.
-    pub fn arrival_mbps(&self) -> f64 {
+    pub fn arrival_mbps(&self) -> Option<f64> {
         self.mbps(self.total.arrived)
     }
 
     /// Returns the rate of departures, in Mbit/s.
-    pub fn throughput_mbps(&self) -> f64 {
+    pub fn throughput_mbps(&self) -> Option<f64> {
         self.mbps(self.total.departed)
     }
 
-    /// Returns departed bytes over offered bytes.
-    pub fn utilization(&self) -> f64 {
-        if self.total.offered == 0 {
-            0.0
-        } else {
-            self.total.departed as f64 / self.total.offered as f64
-        }
+    /// Returns departed bytes over offered bytes; `None` if the log has no opportunities.
+    pub fn utilization(&self) -> Option<f64> {
+        let Bin { offered, departed, .. } = self.total;
+        (offered > 0).then(|| departed as f64 / offered as f64)
     }
 
     /// Returns the number of packets that left the link.
@@ -309,7 +306,7 @@ impl LogGraph {
             let ms = (from..=to).map(|at| self.logged_ms(at)).sum::<u64>();
             if ms > 0 { bytes as f64 * 8e-3 / ms as f64 } else { 0.0 }
         };
-        let series = |what: &str, paint, shade, mbps: f64, of: fn(&Bin) -> u64| Series {
+        let series = |what: &str, paint, shade, mbps: Option<f64>, of: fn(&Bin) -> u64| Series {
             name: what.into(),
             quantity: what.into(),
             unit: "Mbit/s".into(),
@@ -318,7 +315,9 @@ impl LogGraph {
             paint,
             shade,
             fold: Fold::Mean,
-            label: vec![what.into(), format!("mean {mbps:.2} Mbit/s")],
+            label: std::iter::once(what.into())
+                .chain(mbps.map(|mbps| format!("mean {mbps:.2} Mbit/s")))
+                .collect(),
         };
         let area =
             series("capacity", Paint::AREA, Shade::Area, self.capacity_mbps(), |b| b.offered);

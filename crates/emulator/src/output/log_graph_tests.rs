@@ -30,9 +30,9 @@ fn numbers_are_those_computed_by_hand() {
     let graph = read(LOG).expect("a log");
     assert_eq!(graph.duration_s(), 0.1);
     let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found}");
-    close(graph.capacity_mbps(), 5.0 * 1504.0 * 8e-6 / 0.1);
-    close(graph.throughput_mbps(), 2.5 * 1504.0 * 8e-6 / 0.1);
-    close(graph.utilization(), 0.5);
+    close(graph.capacity_mbps().expect("100 ms"), 5.0 * 1504.0 * 8e-6 / 0.1);
+    close(graph.throughput_mbps().expect("100 ms"), 2.5 * 1504.0 * 8e-6 / 0.1);
+    close(graph.utilization().expect("opportunities"), 0.5);
     assert_eq!((graph.packets(), graph.drops()), (3, 2));
     assert_eq!(
         (graph.delay_ms(0.0), graph.delay_ms(0.5), graph.delay_ms(0.95)),
@@ -104,6 +104,18 @@ fn the_rate_of_a_constant_link_is_constant_in_all_bins() {
             "{times:?}: {values:?}"
         );
     }
+}
+
+#[test]
+fn a_log_without_opportunities_has_no_utilization() {
+    let graph = read("5 + 1500\n4 - 1500 3\n").expect("a log");
+    assert_eq!((graph.utilization(), graph.packets()), (None, 1));
+    assert_eq!(graph.capacity_mbps(), Some(0.0));
+    // All lines have one time: there are no rates.
+    let moment = read("5 # 1500\n5 - 1500 3\n").expect("a log");
+    let rates = (moment.capacity_mbps(), moment.arrival_mbps(), moment.throughput_mbps());
+    assert_eq!((rates, moment.utilization()), ((None, None, None), Some(1.0)));
+    assert!(!moment.svg("log").expect("a plot").contains("NaN"));
 }
 
 #[test]

@@ -326,7 +326,8 @@ columns! {
                 &[Compare, CompareRuns, Notebook, Links, LinkRunsTable, Stations])];
         utilization: f64 = "share", "Delivered bytes divided by offered bytes",
             exactly "A packet counts whole when its last byte leaves. So after a warm-up, a link with a constant rate or a \
-                schedule can have delivered up to one packet more than it offered: on 0.1 Mbit/s, measured for 1 s, up to 1.12.",
+                schedule can have delivered up to one packet more than it offered: on 0.1 Mbit/s, measured for 1 s, up to 1.12. \
+                `null` if the link offered nothing in the measured time.",
             compare of => of.link.utilization,
             link link => link.utilization,
             cells [Cell::new("used %", Whole, Percent, &[Compare, CompareRuns, Notebook, Links, LinkRunsTable])];

@@ -129,7 +129,7 @@ impl Simulation {
                 let bytes = service.offered_in(self.warmup_end()..now);
                 outcome.capacity_mbps = mbps(bytes, self.measured());
                 outcome.utilization = match record {
-                    _ if bytes == 0 => 0.0,
+                    _ if bytes == 0 => f64::NAN,
                     Some(_) => delivered as f64 / bytes as f64,
                     None => outcome.throughput_mbps / outcome.capacity_mbps,
                 };

@@ -90,6 +90,14 @@ fn packets_and_logs_of_quic_stacks_are_written() {
         let kinds = kinds(&events);
         assert_eq!(kinds["transport:datagrams_sent"], sent.len() as u64);
         assert_eq!(kinds["transport:datagrams_received"], of(&sender, 1).len() as u64);
+        // qvis draws packets that have a length.
+        let packets = |kind: &str, events: &[Value]| {
+            let has_length = |event: &&Value| event["data"]["raw"]["length"].as_u64() > Some(0);
+            let of_kind = events.iter().filter(|event| event["name"] == kind);
+            of_kind.filter(has_length).count()
+        };
+        assert_eq!(packets("transport:packet_sent", &events), sent.len());
+        assert_eq!(packets("transport:packet_received", &events), of(&sender, 1).len());
         assert_eq!(
             kinds["recovery:packet_lost"],
             seen["flows"][index]["lost"].as_u64().expect("a number")
@@ -99,6 +107,7 @@ fn packets_and_logs_of_quic_stacks_are_written() {
         let (head, events) = log(&folder.path(&format!("logs/{flow}.receiver.sqlog")));
         assert_eq!(head["trace"]["vantage_point"]["type"], "server");
         assert_eq!(self::kinds(&events)["transport:datagrams_received"], arrived.len() as u64);
+        assert_eq!(packets("transport:packet_received", &events), arrived.len());
     }
     assert!(!fs::exists(folder.path("logs/own.sender.sqlog")).expect("a folder"));
 

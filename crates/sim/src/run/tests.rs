@@ -32,13 +32,19 @@ fn scenario(record: Record) -> Scenario {
 }
 
 /// Checks that every number is finite. Exceptions, `null` in JSON, are delays of which nothing was measured, also in a
-/// link's bins without departures, and controllers' values that are not known yet.
+/// link's bins without departures, the use of links that offered nothing, and controllers' values that are not known yet.
 fn check(outcome: &Outcome, what: &str) {
     fn walk(value: &Value, at: &str) {
         match value {
             Value::Float(number) => {
-                let unmeasured =
-                    [".series.queue_delay_ms", ".series.state", "delay_ms.", "rtt_ms."];
+                let unmeasured = [
+                    ".series.queue_delay_ms",
+                    ".series.state",
+                    "delay_ms.",
+                    "rtt_ms.",
+                    "completion_ms.",
+                    ".utilization",
+                ];
                 let may = unmeasured.iter().any(|part| at.contains(part));
                 assert!(may || number.is_finite(), "{at} is {number}");
             }
@@ -68,6 +74,7 @@ fn nothing_is_measured_during_the_warm_up() {
             assert_eq!(outcome.goodput_mbps(), 0.0, "{what}");
             assert!(outcome.flows.iter().all(|flow| flow.power.is_none()), "{what}");
             assert!(outcome.links.iter().all(|link| link.capacity_mbps == 0.0), "{what}");
+            assert!(outcome.links.iter().all(|link| link.utilization.is_nan()), "{what}");
             assert!(outcome.links.iter().all(|link| link.queue_delay_ms.p95.is_nan()), "{what}");
             assert!(outcome.flows.iter().all(|flow| flow.rtt_ms.mean.is_nan()), "{what}");
         }
@@ -77,6 +84,7 @@ fn nothing_is_measured_during_the_warm_up() {
         assert_eq!(outcome.duration_s, 2.5);
         assert!(outcome.goodput_mbps() > 0.0 && outcome.jain_1s.is_some());
         assert!(outcome.links.iter().all(|link| link.capacity_mbps > 0.0));
+        assert!(outcome.links.iter().all(|link| link.utilization > 0.0));
     }
 }
 

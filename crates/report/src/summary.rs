@@ -32,7 +32,9 @@ pub(crate) fn bars(runs: &[RunView], palette: &Palette) -> Bars {
         let row = |trace: &&str| schemes.iter().map(|scheme| find(trace, scheme)).collect();
         let mut rows: Vec<Vec<f64>> = traces.iter().map(row).collect();
         if traces.len() > 1 {
-            let mean = |column| mean(rows.iter().map(|row| row[column]));
+            // Rows without any value are no difference between schemes.
+            let measured = rows.iter().filter(|row| row.iter().any(|value| usable(*value)));
+            let mean = |column| mean(measured.clone().map(|row: &Vec<f64>| row[column]));
             let means = (0..schemes.len()).map(mean).collect();
             rows.push(means);
         }

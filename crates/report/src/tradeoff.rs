@@ -79,13 +79,13 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
     let mut regions = Vec::new();
     let is_sweep = runs.iter().any(|run| run.setting.is_some());
     let (one, several) = if is_sweep { ("setting", "settings") } else { ("trace", "traces") };
+    // Traces on which no scheme has a delay are no difference between schemes.
+    let is_measured = |run: &RunView| usable(run.queue_delay_ms.p95) && usable(run.utilization);
+    let has_delay = |trace: &&&str| runs.iter().any(|run| run.trace == **trace && is_measured(run));
+    let all = traces.iter().filter(has_delay).count();
     for (scheme, paint) in palette.iter() {
         let own: Vec<&RunView> = runs.iter().filter(|run| run.scheme == scheme).collect();
-        let good: Vec<&RunView> = own
-            .iter()
-            .copied()
-            .filter(|run| usable(run.queue_delay_ms.p95) && usable(run.utilization))
-            .collect();
+        let good: Vec<&RunView> = own.iter().copied().filter(|run| is_measured(run)).collect();
         if good.is_empty() {
             continue;
         }
@@ -95,7 +95,7 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
         };
         let x = mean(&good, |run| run.queue_delay_ms.p95);
         let y = mean(&own, |run| 100.0 * run.utilization);
-        let is_whole = good.len() == traces.len();
+        let is_whole = good.len() == all;
         singles.extend(good.iter().map(|run| Dot {
             x: run.queue_delay_ms.p95,
             y: 100.0 * run.utilization,
@@ -111,7 +111,7 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
             let tooltip = region_tooltip(scheme, runs.len());
             regions.push(Region { median: (x, y), runs, paint, tooltip });
         }
-        let (count, all) = (good.len(), traces.len());
+        let count = good.len();
         let note = if is_whole { String::new() } else { format!(" ({count} of {all} {several})") };
         let used = own.iter().filter(|run| usable(run.utilization)).count();
         let tooltip = format!(
@@ -211,6 +211,12 @@ mod tests {
         let svg = scatter_svg(&runs);
         assert!(svg.contains("mean over 1 trace: 83 % used, p95 40 ms (1 of 2 traces)"), "{svg}");
         assert!(!crate::summary::bars_svg(&runs).contains("abc, mean: "));
+        // A trace on which no scheme has a delay is no difference between them.
+        runs[3].queue_delay_ms.p95 = f64::NAN;
+        let plot = scatter(&runs, &palette);
+        let counts = plot.dots.iter().filter(|dot| dot.counts).map(|dot| dot.label.as_str());
+        assert_eq!(counts.collect::<Vec<_>>(), ["abc", "cubic"]);
+        assert!(crate::summary::bars_svg(&runs).contains("abc, mean: 40 ms"));
     }
 
     #[test]

@@ -16,7 +16,8 @@ pub(super) fn passed(summary: &Summary, report: Option<&EmulationReport>) -> Str
         report.and_then(of_link).unwrap_or_else(|| direction(way, seconds))
     };
     let warmup_s = report.map_or(0.0, |report| report.warmup_s);
-    let warmup = match warmup_s > 0.0 {
+    let has_link = report.is_some_and(|it| it.up.link.is_some() || it.down.link.is_some());
+    let warmup = match has_link && warmup_s > 0.0 {
         true => format!(", links counted from {warmup_s} s on"),
         false => String::new(),
     };

@@ -61,9 +61,8 @@ fn set_in_list(
     match &mut inner[..] {
         [only] => match only.contains_key(first) || rest.is_empty() || names.is_empty() {
             true => set_in(only, parts, value),
-            // What follows is a name, not a table: it could be left out.
             false => Err(format!(
-                "there is no {name} `{first}`, nor such a table within the only {name}, `{}`; leave the name out ({name}.{})",
+                "there is no {name} `{first}`, and the only {name}, `{}`, has no table `{first}`; if its name was meant, leave it out ({name}.{})",
                 listed(names.into_iter()),
                 rest.join("."),
             )),
@@ -118,7 +117,7 @@ mod tests {
             set(&mut table, path, &Value::String("new".into())).map(|()| table)
         };
         let error = set_at("link.lnk.rate").expect_err("no such link");
-        let said = "there is no link `lnk`, nor such a table within the only link, `link`; leave the name out (link.rate)";
+        let said = "there is no link `lnk`, and the only link, `link`, has no table `lnk`; if its name was meant, leave it out (link.rate)";
         assert!(error.contains(said), "{error}");
         let loss = set_at("link.loss.rate").expect("a table of the link");
         assert_eq!(loss["link"][0]["loss"]["rate"].as_str(), Some("new"));

@@ -87,7 +87,7 @@ impl New {
                 let class = class_name(&file)?;
                 let scheme = class.to_lowercase();
                 free(&name, &scheme)?;
-                write_new(&file, &PYTHON.replace("NAME.py", &name).replace("Mine", &class))?;
+                write_new(&file, &PYTHON.replace("Mine", &class).replace("NAME.py", &name))?;
                 let path = if file.is_absolute() { name.clone() } else { format!("./{name}") };
                 let run = command(&["compare", "--schemes", &format!("{path},cubic")]);
                 output::note(&format!(

@@ -2,6 +2,7 @@
 
 mod several;
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -103,12 +104,13 @@ impl Run {
         let mut scenario = read_scenario(&self.file)?;
         let flows = scenario.arrivals.iter().map(|arrivals| &arrivals.flow).chain(&scenario.flows);
         let schemes = flows.map(|flow| &flow.scheme);
-        for link in &scenario.links {
-            if let Capacity::Trace { trace, .. } = &link.capacity
-                && let Some(warning) = paceline_trace::warning(trace)
-            {
-                output::note(&format!("warning: {warning}"));
-            }
+        let warnings = scenario.links.iter().filter_map(|link| match &link.capacity {
+            Capacity::Trace { trace, .. } => paceline_trace::warning(trace),
+            _ => None,
+        });
+        // Several links may have one trace.
+        for warning in warnings.collect::<BTreeSet<String>>() {
+            output::note(&format!("warning: {warning}"));
         }
         let guest = self.linux.find(schemes.clone())?;
         let guest = guest.map(|guest| linux_hosts::describe(&guest, schemes)).transpose()?;
@@ -163,7 +165,13 @@ impl Run {
         }
         let silent = |name: &str| {
             let end = scenario.duration;
-            let is_late = |flow: &&FlowSpec| flow.name == name && flow.start >= end;
+            let is_of = |flow: &FlowSpec| {
+                let copy =
+                    name.strip_prefix(flow.name.as_str()).and_then(|it| it.strip_prefix('-'));
+                let is_copy = copy.is_some_and(|number| number.parse::<u32>().is_ok());
+                flow.name == name || (flow.count > 1 && is_copy)
+            };
+            let is_late = |flow: &&FlowSpec| is_of(flow) && flow.start >= end;
             let cause = scenario.flows.iter().find(is_late).map_or_else(String::new, |flow| {
                 format!("; it starts at {}, after the end of the run at {end}", flow.start)
             });

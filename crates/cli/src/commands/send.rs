@@ -332,8 +332,13 @@ impl Send {
                 Err(Error::Usage("- (standard input) is sent alone, without files".into()))
             }
             (paths, None) => {
+                // The first word may be the host, and the last one a file.
+                let is_reversed = |name: &String| {
+                    let is_first = paths.first().is_some_and(|first| std::ptr::eq(first, name));
+                    is_first && self.listen.is_none() && !Path::new(name).exists() && !to.contains(':')
+                };
                 let path = |name| match file(name) {
-                    Err(Error::Usage(text)) if self.listen.is_none() && !Path::new(name).exists() => {
+                    Err(Error::Usage(text)) if is_reversed(name) => {
                         Err(Error::Usage(format!("{text}; files first, the host last")))
                     }
                     path => path,

@@ -337,6 +337,8 @@ fn a_line_of_recv_is_a_key() {
 fn a_host_in_place_of_a_file_is_told() {
     let seen = paceline(&["send", "127.0.0.1", "big.bin"]);
     assert!(seen.code == 2 && seen.err.contains("files first, the host last"), "{}", seen.err);
+    let seen = paceline(&["send", "big.bin", "127.0.0.1:1"]);
+    assert!(seen.code == 2 && !seen.err.contains("the host last"), "{}", seen.err);
     let seen = paceline(&["send", "--listen", "127.0.0.1:0", "big.bin"]);
     assert!(seen.code == 2 && !seen.err.contains("the host last"), "{}", seen.err);
 }
@@ -349,6 +351,10 @@ fn a_flow_that_starts_after_the_end_is_said_to() {
     let seen = paceline(&["run", &folder.write("late.toml", text.as_bytes())]);
     let said = "flow call: nothing arrived; it starts at 50s, after the end of the run at 1s";
     assert!(seen.code == 0 && seen.err.contains(said), "{}", seen.err);
+    // Copies of a flow have numbered names.
+    let text = text.replace("name = \"call\"", "name = \"call\"\ncount = 2");
+    let seen = paceline(&["run", &folder.write("copies.toml", text.as_bytes())]);
+    assert!(seen.err.contains(&said.replace("call", "call-2")), "{}", seen.err);
 }
 
 #[test]

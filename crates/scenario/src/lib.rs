@@ -1,7 +1,8 @@
 //! Scenarios of the simulator: links, flows and a duration, as Rust values or as TOML files; the names that they can have for
 //! schemes, queues and transports; and the several runs of one scenario. `paceline-sim`, which exports all of this, runs them.
 //!
-//! Nothing here runs for a packet. In releases this crate is not optimized.
+//! Of this only captures and logs run for a packet, and they only call their observer. In releases this crate is not
+//! optimized.
 
 mod capture;
 mod connection_log;

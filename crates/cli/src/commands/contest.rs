@@ -60,7 +60,8 @@ pub(crate) struct Contest {
     /// server
     #[arg(long, value_name = "COMMAND", requires = "commands", help_heading = "Entries")]
     outside: Option<String>,
-    /// Start each program when a server listens at this port outside: 5201, or 4433/udp. Fails if none does within 30 s
+    /// Start each program when a server listens at this port outside: 5201, or 4433/udp. Fails if none does within 30 s,
+    /// or if the command of --outside fails
     #[arg(long, value_name = "PORT", requires = "commands", help_heading = "Entries")]
     wait_for: Option<ServerPort>,
     /// The trace that entries are made for

@@ -1,9 +1,9 @@
 //! Training: finds a table for a specification, step by step.
 //!
 //! A step is a function of the state before it: it draws networks, improves a rule, divides one, or
-//! checks the table. The state is saved after each step, so that a stopped or killed training
-//! continues as if it had not been interrupted; scores of candidates within the step in progress
-//! are saved too. Equal specifications and seeds give equal tables on any number of threads.
+//! checks the table. The state is saved at most once a second, at each end of a generation and at the
+//! end, with the scores of candidates within the step in progress, so that a stopped or killed
+//! training continues as if it had not been interrupted. Equal specifications and seeds give equal tables on any number of threads.
 
 mod divide;
 mod evaluator;

@@ -80,7 +80,7 @@ pub struct SentRow {
     pub rtt_ms: Quantiles,
     /// 95th percentile of the age of the newest data at the receiver.
     pub end_to_end_delay_ms: P95,
-    /// Always `null`.
+    /// Always without a value: in JSON `p95` is `null`.
     pub self_inflicted_delay_ms: P95,
     /// Goodput divided by the end-to-end delay, in Mbit/s per second.
     pub power: Option<f64>,

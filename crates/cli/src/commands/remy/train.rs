@@ -16,9 +16,9 @@ use crate::table::counted;
 #[derive(Args)]
 #[command(after_help = "\
 The specification says what networks the table is for, what counts there, and how it is trained:
-see docs/remy.md. DIR gets table.toml after each improvement, state.json from which the same
-command goes on after a stop or a kill, log.jsonl with a line for each step, and page.html in the
-end. Without --generations, --duration or --cpu-hours training goes on until it is stopped: Ctrl-C
+see docs/remy.md. DIR gets table.toml and state.json, at most once a second and at the end of each
+generation; from state.json the same command goes on after a stop or a kill. DIR also gets
+log.jsonl with a line for each step, and page.html in the end. Without --generations, --duration or --cpu-hours training goes on until it is stopped: Ctrl-C
 loses nothing. Progress is the score on a validation set, which training does not see: one line for
 each step, on standard error, or as JSON on standard output with --json.
 

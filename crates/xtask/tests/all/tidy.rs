@@ -72,7 +72,14 @@ fn there_are_no_globals_but_immutable_tables() {
 fn all_that_is_random_comes_from_keyed_streams() {
     let banned =
         ["rand::", "rand_chacha", "getrandom", "RandomState", "DefaultHasher", "SystemTime"];
-    let more = ["crates/measure", "crates/scenario", "crates/sim", "crates/requests", "crates/lab"];
+    let more = [
+        "crates/measure",
+        "crates/remy-runs",
+        "crates/scenario",
+        "crates/sim",
+        "crates/requests",
+        "crates/lab",
+    ];
     for folder in ARITHMETIC.into_iter().chain(more) {
         must_not_use(folder, &banned, &["crates/cc/src/rng.rs"]);
     }

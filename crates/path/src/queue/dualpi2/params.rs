@@ -3,7 +3,6 @@
 use paceline_cc::Span;
 use paceline_cc::params::above;
 
-use crate::queue::FULL_PACKET;
 
 paceline_cc::choices! {
     /// Which queue is served first.
@@ -38,7 +37,7 @@ paceline_cc::params! {
         th_len: u32 = 1, unit "packets", source "RFC 9332 A.1: Th_len";
         /// Size of a full packet: while less than two of these are queued, the controller neither drops nor marks; 0: no
         /// such exception.
-        mtu: u32 = FULL_PACKET, unit "bytes", source "Linux; RFC 9332 A.1: 0";
+        mtu: u32 = 1500, unit "bytes", source "Linux, whose 1514 bytes have an Ethernet header; RFC 9332 A.1: 0";
         /// How the queues share the link: wrr or tsfifo.
         scheduler: Scheduling = Scheduling::Wrr, source "Linux";
         /// Minimum share of the link for C, with wrr.

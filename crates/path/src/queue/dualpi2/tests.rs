@@ -172,7 +172,7 @@ fn a_short_queue_is_left_alone() {
     };
     let text = "dualpi2[alpha=0,beta=100,step_thresh=100s]";
     // Four packets: after the first pop three are left, after the second two.
-    assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1514), (2, 0));
+    assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1500), (2, 0));
     assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1000), (0, 0));
     assert_eq!(dropped_and_marked(text, Ecn::Ect1, 1000), (0, 0));
     let rfc = "dualpi2[alpha=0,beta=100,step_thresh=100s,mtu=0]";

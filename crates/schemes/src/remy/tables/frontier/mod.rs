@@ -39,7 +39,7 @@ pub(super) const MOST_THROUGHPUT: TrainedTable = TrainedTable {
 
 pub(super) const FULL_LINK: TrainedTable = TrainedTable {
     name: "full-link",
-    summary: "Links whose capacity varies: the whole capacity, with queues of up to a second; follows rate and RTT",
+    summary: "Links whose capacity varies: the whole capacity, with queues of about a second, on slow links of two; follows rate and RTT",
     table: || table(full_link::NODES),
 };
 

@@ -120,7 +120,7 @@ macro_rules! tcp {
     };
 }
 
-/// The names of all.
+/// Puts names into an array.
 macro_rules! names {
     ($($name:literal),+) => {
         [$($name),+]

@@ -13,7 +13,7 @@ use super::MediumConfig;
 
 /// Time constant of the mean of what a port carries, in busy time.
 const MEMORY: Span = Span::from_millis(100);
-/// Part of an idle period that counts: routers measure over less, and at the end of a longer one
+/// Longest time of an idle period that counts as unused: routers measure over less, and at the end of a longer one
 /// would take it for the present capacity.
 const LONGEST_PERIOD: Span = Span::from_millis(20);
 

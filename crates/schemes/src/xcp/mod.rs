@@ -27,9 +27,10 @@
 //! s count as 1 s. Without traffic the mean RTT is 50 ms. An interval without a packet that carries
 //! an RTT counts as 1 s. The window changes by the header's RTT times the change of throughput,
 //! where ns-2's sender uses its smoothed RTT when the acknowledgement arrives. An increase is for the
-//! packet's own RTT if that is less than an eighth of the header's, as after an outage: otherwise the
-//! first packet would bring a window of seconds. ns-2 starts its
-//! timers at random; here all start with the run.
+//! packet's own RTT if that is less than an eighth of the RTT in the newest packet's header, as after
+//! an outage: otherwise the first packet would bring a window of seconds. The price is that the
+//! window grows more slowly then: after 5 s without a link of 10 Mbit/s, 1 to 4 % of a minute is
+//! lost. ns-2 starts its timers at random; here all start with the run.
 //!
 //! A packet without an RTT, such as the first ones, gets no feedback. Without a router on the path
 //! the request comes back unchanged, and the receiver takes it for no feedback. The window does not

@@ -58,7 +58,7 @@ fn only_granted_feedback_moves_the_window() {
     assert_eq!(sender.plan().pacing, None);
 }
 
-/// After an outage a header told 10 s, and a router's grant was for that time: one packet brought thousands.
+/// After an outage a header carried an RTT of 10 s, and a router's grant was for that time: one packet brought thousands.
 #[test]
 fn an_increase_for_a_longer_rtt_is_scaled_to_the_present_one() {
     let (mut sender, mut acks) = sender();

@@ -141,7 +141,7 @@ fn screams_window_does_not_grow_in_an_outage() {
     }
 }
 
-/// The first packet after an outage told an RTT of 15 s, a router granted it 40 % of the link's capacity for that time, and the
+/// The first packet after an outage carried an RTT of 15 s, a router granted it 40 % of the link's capacity for that time, and the
 /// window became 5000 packets.
 #[test]
 fn one_packet_does_not_give_xcp_a_window_of_seconds() {

@@ -49,7 +49,7 @@ pub(super) const MILLIS: Unit = Unit {
     show: |millis| format!("\"{}\"", Span::from_secs_f64(millis / 1e3)),
 };
 
-/// Returns a value in the form that [`Kind::read`] takes: numbers without their type, texts without
+/// Returns a value in the form that [`Unit::read`] takes: numbers without their type, texts without
 /// quotes.
 fn plain(value: &Value) -> Option<String> {
     match value {

@@ -4,7 +4,7 @@
 //! margin for reordering (`detectLoss`, `kReordertime_ntp`). So packets that a timer has declared lost count when such
 //! a packet is acknowledged. A packet that arrives before, or was given up, does not count.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use paceline_cc::{Fate, Span, Time};
 
@@ -13,14 +13,15 @@ use paceline_cc::{Fate, Span, Time};
 pub(super) struct Missing {
     /// A packet is lost if one that was sent later by this time was acknowledged.
     reordering: Span,
-    /// Packets by transmission number.
-    packets: BTreeMap<u64, Packet>,
+    /// Packets in the order of their transmission numbers.
+    packets: VecDeque<Packet>,
     /// The acknowledged packet with the largest transmission number: that number, and when it was sent.
     newest: (u64, Time),
 }
 
 #[derive(Copy, Clone, Debug)]
 struct Packet {
+    number: u64,
     sent: Time,
     size: u32,
 }
@@ -34,18 +35,21 @@ pub(super) struct NewLosses {
 
 impl Missing {
     pub(super) fn new(reordering: Span) -> Missing {
-        Missing { reordering, packets: BTreeMap::new(), newest: (0, Time::ZERO) }
+        Missing { reordering, packets: VecDeque::new(), newest: (0, Time::ZERO) }
     }
 
     /// Takes in the fate of a packet.
     pub(super) fn on_fate(&mut self, fate: &Fate) {
-        if fate.lost {
-            self.packets.insert(fate.number, Packet { sent: fate.sent, size: fate.size });
-        } else {
-            self.newest = self.newest.max((fate.number, fate.sent));
-            if !self.packets.is_empty() {
-                self.packets.remove(&fate.number);
-            }
+        let Fate { number, sent, size, lost, .. } = *fate;
+        let place = self.packets.partition_point(|packet| packet.number < number);
+        let is_known = self.packets.get(place).is_some_and(|packet| packet.number == number);
+        if !lost {
+            self.newest = self.newest.max((number, sent));
+        }
+        match (lost, is_known) {
+            (true, false) => self.packets.insert(place, Packet { number, sent, size }),
+            (false, true) => drop(self.packets.remove(place)),
+            _ => {}
         }
     }
 
@@ -53,12 +57,11 @@ impl Missing {
     pub(super) fn take(&mut self) -> NewLosses {
         let mut losses = NewLosses::default();
         let (newest, sent) = self.newest;
-        while let Some(first) = self.packets.first_entry() {
-            if *first.key() >= newest || sent.since(first.get().sent) < self.reordering {
-                break;
-            }
+        let is_lost =
+            |first: &mut Packet| first.number < newest && sent.since(first.sent) >= self.reordering;
+        while let Some(first) = self.packets.pop_front_if(is_lost) {
             losses.packets += 1;
-            losses.bytes += u64::from(first.remove().size);
+            losses.bytes += u64::from(first.size);
         }
         losses
     }

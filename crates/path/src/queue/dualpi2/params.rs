@@ -3,7 +3,6 @@
 use paceline_cc::Span;
 use paceline_cc::params::above;
 
-
 paceline_cc::choices! {
     /// Which queue is served first.
     pub enum Scheduling {

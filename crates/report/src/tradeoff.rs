@@ -125,8 +125,12 @@ fn over_traces(runs: &[RunView], traces: &[&str], palette: &Palette) -> Scatter 
         means.push(Dot { x, y, label, tooltip, paint, marker: large(paint), counts, tie: None });
     }
     singles.extend(means);
+    let over = match all == traces.len() {
+        true => several.to_owned(),
+        false => format!("{all} of {} {several}", traces.len()),
+    };
     let legend = vec![
-        (large(Paint::MUTED), format!("mean over {several}")),
+        (large(Paint::MUTED), format!("mean over {over}")),
         (small(Paint::MUTED), format!("one {one}")),
     ];
     Scatter {
@@ -216,6 +220,7 @@ mod tests {
         let plot = scatter(&runs, &palette);
         let counts = plot.dots.iter().filter(|dot| dot.counts).map(|dot| dot.label.as_str());
         assert_eq!(counts.collect::<Vec<_>>(), ["abc", "cubic"]);
+        assert!(scatter_svg(&runs).contains(">mean over 1 of 2 traces<"));
         assert!(crate::summary::bars_svg(&runs).contains("abc, mean: 40 ms"));
     }
 

@@ -91,7 +91,7 @@ fn the_use_of_a_link_that_offers_nothing_is_unknown() {
     let both = format!("12Mbps,{outage}");
     let result = json(&[&quick[..], &[&both, "--json"]].concat());
     let saved = folder.write("both.json", result.to_string().as_bytes());
-    for (figure, told) in [("bars", "cubic, 12Mbps: "), ("tradeoff", "cubic (1 of 2 traces)")] {
+    for (figure, told) in [("bars", "cubic, 12Mbps: "), ("tradeoff", ">mean over 1 of 2 traces<")] {
         let file = folder.path(&format!("{figure}.svg"));
         let seen = paceline(&["plot", &saved, "--figure", figure, "-o", &file, "-q"]);
         assert_eq!(seen.code, 0, "{}", seen.err);

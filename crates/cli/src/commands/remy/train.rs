@@ -18,9 +18,10 @@ use crate::table::counted;
 The specification says what networks the table is for, what counts there, and how it is trained:
 see docs/remy.md. DIR gets table.toml and state.json, at most once a second and at the end of each
 generation; from state.json the same command goes on after a stop or a kill. DIR also gets
-log.jsonl with a line for each step, and page.html in the end. Without --generations, --duration or --cpu-hours training goes on until it is stopped: Ctrl-C
-loses nothing. Progress is the score on a validation set, which training does not see: one line for
-each step, on standard error, or as JSON on standard output with --json.
+log.jsonl with a line for each step, and page.html in the end. Without --generations, --duration
+or --cpu-hours training goes on until it is stopped: Ctrl-C loses nothing. Progress is the score on
+a validation set, which training does not see: one line for each step, on standard error, or as
+JSON on standard output with --json.
 
 With --seeds N there are N trainings in DIR/seed-S, one after the other. The table with the best
 validation score is DIR/table.toml, and is judged on a test set by which nothing was chosen.

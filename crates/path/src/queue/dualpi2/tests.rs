@@ -173,12 +173,12 @@ fn a_short_queue_is_left_alone() {
     let text = "dualpi2[alpha=0,beta=100,step_thresh=100s]";
     // Four packets: after the first pop three are left, after the second two.
     assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1500), (2, 0));
-    assert_eq!(dropped_and_marked(text, Ecn::NotEct, 1000), (0, 0));
-    assert_eq!(dropped_and_marked(text, Ecn::Ect1, 1000), (0, 0));
+    assert_eq!(dropped_and_marked(text, Ecn::NotEct, 900), (0, 0));
+    assert_eq!(dropped_and_marked(text, Ecn::Ect1, 900), (0, 0));
     let rfc = "dualpi2[alpha=0,beta=100,step_thresh=100s,mtu=0]";
-    assert_eq!(dropped_and_marked(rfc, Ecn::NotEct, 1000), (4, 0));
-    assert_eq!(dropped_and_marked(rfc, Ecn::Ect1, 1000), (4, 0));
+    assert_eq!(dropped_and_marked(rfc, Ecn::NotEct, 900), (4, 0));
+    assert_eq!(dropped_and_marked(rfc, Ecn::Ect1, 900), (4, 0));
     // The step marks all the same: the two that have waited for 17 ms, not those of 1 ms.
     let step = "dualpi2[alpha=0,beta=100]";
-    assert_eq!(dropped_and_marked(step, Ecn::Ect1, 1000), (0, 2));
+    assert_eq!(dropped_and_marked(step, Ecn::Ect1, 900), (0, 2));
 }

@@ -87,7 +87,7 @@ fn the_use_of_a_link_that_offers_nothing_is_unknown() {
     assert_eq!((&run["capacity_mbps"], &run["throughput_mbps"]), (&0.0.into(), &0.0.into()));
     assert!(run["utilization"].is_null() && run["end_to_end_delay_ms"]["p95"].is_null(), "{run}");
     assert!(result["summary"][0]["utilization"]["median"].is_null(), "{result}");
-    // Figures leave out what is unknown, and the trade-off says so.
+    // Figures do not draw the trace without a delay; the trade-off says over how many traces its means are.
     let both = format!("12Mbps,{outage}");
     let result = json(&[&quick[..], &[&both, "--json"]].concat());
     let saved = folder.write("both.json", result.to_string().as_bytes());

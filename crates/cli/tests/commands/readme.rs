@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
+use paceline_sim::metrics::median;
 use paceline_testing::Folder;
 use serde_json::Value;
 
 /// Returns median, smallest and largest value.
-fn range(mut values: Vec<f64>) -> [f64; 3] {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let median = f64::midpoint(values[(values.len() - 1) / 2], values[middle]);
-    [median, values[0], values[values.len() - 1]]
+fn range(values: &[f64]) -> [f64; 3] {
+    let values = values.iter().copied();
+    let middle = median(values.clone()).expect("a run");
+    [middle, values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)]
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn the_picture_and_the_table_are_those_of_the_command() {
     for scheme in ["cubic", "abc", "cubic+codel[target=50ms]"] {
         let of = |figure: fn(&Value) -> &Value| {
             let runs = runs.iter().filter(|run| run["scheme"] == scheme);
-            range(runs.map(|run| figure(run).as_f64().expect("a number")).collect())
+            range(&runs.map(|run| figure(run).as_f64().expect("a number")).collect::<Vec<_>>())
         };
         let used = of(|run| &run["utilization"]).map(|share| format!("{:.1}", 100.0 * share));
         let delay = of(|run| &run["queue_delay_ms"]["mean"]);

@@ -90,8 +90,8 @@ impl Journal {
         Ok((journal, done))
     }
 
-    /// Returns who has written the journal at `path`, by its first line; nobody if no run follows the line, since
-    /// nothing is then lost.
+    /// Returns who has written the journal at `path`, by its first line. A journal that has only this line counts as
+    /// written by nobody, since no run is lost when it is overwritten.
     pub(crate) fn owner_of(path: &Path) -> Owner {
         let mut line = Vec::new();
         // More than a first line has.
